@@ -1,0 +1,53 @@
+"""UTC throughout: wire timestamps to microseconds since the epoch and back. A leaf."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from brain_daemon.errors import BadRequest
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def now_us() -> int:
+    """Wall-clock time in UTC microseconds since the epoch."""
+    return time.time_ns() // 1000
+
+
+def parse_us(value: object, name: str) -> int:
+    """Read an ISO 8601 date or date-time, or epoch seconds; without an offset it is UTC.
+
+    Raises
+    ------
+    BadRequest
+        Naming the field, the value and what is accepted.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _bad(value, name)
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value.strip())
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+        else:
+            moment = _EPOCH + timedelta(seconds=value)
+        return (moment - _EPOCH) // _MICROSECOND
+    except (ValueError, OverflowError) as error:
+        raise _bad(value, name) from error
+
+
+def format_us(stamp_us: int) -> str:
+    """ISO 8601 in UTC with a ``Z``; microseconds only when there are any."""
+    text = (_EPOCH + timedelta(microseconds=stamp_us)).isoformat()
+    return text.removesuffix("+00:00") + "Z"
+
+
+def _bad(value: object, name: str) -> BadRequest:
+    shown = repr(value)[:80]
+    return BadRequest(
+        f"{name} is {shown}; give ISO 8601 such as 2026-05-01, 2026-05-01T12:00:00Z or "
+        "2026-05-01T12:00:00+02:00 (without an offset it is read as UTC), or epoch seconds, "
+        "in the years 1 to 9999",
+        field=name,
+        value=shown,
+    )
