@@ -1,0 +1,249 @@
+"""Where a msgpack message ends, found without building one Python object.
+
+Here: a byte-driven scanner with limits. Not here: decoding (``protocol.framing``), what the
+limits are, and what a peer is told when it breaks one. Layer: kernel; it imports nothing.
+
+A decoder's own buffer limit does not bound what a message becomes: a few hundred kilobytes of
+nested or empty containers grow into hundreds of megabytes of objects. So lengths and counts are
+checked from the headers alone, before the bytes that they announce have arrived.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    STACK = 256     # open containers; the largest max_depth
+
+
+class FramingError(ValueError):
+    """The stream cannot be followed further: the end of this message is unknown."""
+
+
+class InvalidByte(FramingError):
+    """0xc1, which msgpack never uses."""
+
+
+class TooManyBytes(FramingError):
+    """The message is, or declares itself to be, longer than max_bytes."""
+
+
+class TooDeep(FramingError):
+    """More than max_depth containers are open."""
+
+
+class TooManyItems(FramingError):
+    """The containers of the message declare more than max_items entries together."""
+
+
+cdef enum Head:
+    HEAD_NONE               # between values
+    HEAD_PAYLOAD            # length of a str or bin
+    HEAD_EXT                # length of an ext, whose type byte follows
+    HEAD_ARRAY
+    HEAD_MAP
+
+
+cdef class Scanner:
+    """Follow one msgpack value after another through a stream cut anywhere.
+
+    Each byte is looked at once (payloads are skipped), so a message that arrives a byte at a
+    time costs O(n) in total. After an error the scanner must not be fed again.
+
+    Parameters
+    ----------
+    max_bytes : int
+        Longest message, in bytes, at least 1.
+    max_depth : int
+        Most containers open at once, 1 to 256; the message's own array counts as one.
+    max_items : int
+        Most container entries in one message, at least 1; a map's key and value count as two.
+
+    Raises
+    ------
+    ValueError
+        If a limit is out of range.
+    """
+
+    cdef uint64_t _max_bytes
+    cdef uint64_t _max_items
+    cdef Py_ssize_t _max_depth
+    cdef uint64_t _n_bytes      # of this message, seen so far
+    cdef uint64_t _n_items      # entries declared so far
+    cdef uint64_t _owed         # values declared and not begun, at least one byte each
+    cdef uint64_t _skip         # bytes of payload still to come
+    cdef Py_ssize_t _depth
+    cdef int _head              # Head: what the length bytes now arriving belong to
+    cdef int _head_left         # of these, how many are missing
+    cdef uint64_t _head_value
+    cdef bint _in_message
+    cdef bint _extension
+    cdef uint64_t _stack[STACK]  # values left in each open container
+
+    def __init__(self, max_bytes, max_depth, max_items):
+        if max_bytes < 1 or max_items < 1:
+            raise ValueError(f"max_bytes {max_bytes} and max_items {max_items} must be at least 1")
+        if not 1 <= max_depth <= STACK:
+            raise ValueError(f"max_depth {max_depth} is not in 1..{STACK}")
+        self._max_bytes = max_bytes
+        self._max_items = max_items
+        self._max_depth = max_depth
+        self._reset()
+
+    @property
+    def in_message(self):
+        """bool : whether a message has begun and not ended."""
+        return self._in_message
+
+    @property
+    def extension(self):
+        """bool : whether the message scanned last holds a value of an extension type."""
+        return self._extension
+
+    def feed(self, const uint8_t[::1] data not None, Py_ssize_t start=0):
+        """Scan on, from ``data[start]``.
+
+        Parameters
+        ----------
+        data : bytes-like, shape (n,)
+            The bytes that follow those fed before.
+        start : int
+            Where to begin, 0 to n.
+
+        Returns
+        -------
+        int
+            The offset in `data` just past the end of the message, if it ends there; the next
+            call begins another message. 0 if all of `data` was taken and more is needed.
+
+        Raises
+        ------
+        InvalidByte, TooManyBytes, TooDeep, TooManyItems
+            At the first byte, length or count that breaks a rule.
+        ValueError
+            If `start` is out of range.
+        """
+        cdef Py_ssize_t n = data.shape[0]
+        cdef Py_ssize_t i = start
+        cdef Py_ssize_t step
+        cdef uint8_t byte
+        if start < 0 or start > n:
+            raise ValueError(f"start {start} is not in 0..{n}")
+        if i < n and not self._in_message:
+            self._reset()
+            self._in_message = True
+            self._owed = 1
+        while i < n:
+            if self._skip:
+                step = n - i
+                if self._skip < <uint64_t>step:
+                    step = <Py_ssize_t>self._skip
+                self._skip -= step
+                self._n_bytes += step
+                i += step
+                if self._skip:
+                    break
+            else:
+                byte = data[i]
+                i += 1
+                self._n_bytes += 1
+                if self._head_left:
+                    self._head_value = (self._head_value << 8) | byte
+                    self._head_left -= 1
+                    if self._head_left == 0:
+                        self._end_head()
+                else:
+                    self._begin(byte)
+            if self._skip == 0 and self._head_left == 0:
+                while self._depth and self._stack[self._depth - 1] == 0:
+                    self._depth -= 1
+                if self._depth == 0:
+                    self._in_message = False
+                    return i
+        return 0
+
+    cdef void _reset(self) noexcept:
+        self._n_bytes = 0
+        self._n_items = 0
+        self._owed = 0
+        self._skip = 0
+        self._depth = 0
+        self._head = HEAD_NONE
+        self._head_left = 0
+        self._head_value = 0
+        self._in_message = False
+        self._extension = False
+
+    cdef int _begin(self, uint8_t byte) except -1:
+        """Take the first byte of a value."""
+        if self._depth:
+            self._stack[self._depth - 1] -= 1
+        self._owed -= 1
+        if byte <= 0x7F or byte >= 0xE0:        # fixint
+            return self._check_bytes()
+        if byte <= 0x8F:
+            return self._open(2 * (byte & 0x0F))
+        if byte <= 0x9F:
+            return self._open(byte & 0x0F)
+        if byte <= 0xBF:
+            return self._payload(byte & 0x1F)
+        if byte == 0xC0 or byte == 0xC2 or byte == 0xC3:
+            return self._check_bytes()
+        if byte == 0xC1:
+            raise InvalidByte("the byte 0xc1 is not msgpack")
+        if byte <= 0xC6:                        # bin 8, 16, 32
+            return self._await(HEAD_PAYLOAD, 1 << (byte - 0xC4))
+        if byte <= 0xC9:                        # ext 8, 16, 32
+            return self._await(HEAD_EXT, 1 << (byte - 0xC7))
+        if byte == 0xCA:                        # float 32, 64
+            return self._payload(4)
+        if byte == 0xCB:
+            return self._payload(8)
+        if byte <= 0xCF:                        # uint 8 to 64
+            return self._payload(1 << (byte - 0xCC))
+        if byte <= 0xD3:                        # int 8 to 64
+            return self._payload(1 << (byte - 0xD0))
+        if byte <= 0xD8:                        # fixext 1 to 16, and its type byte
+            self._extension = True
+            return self._payload(1 + (1 << (byte - 0xD4)))
+        if byte <= 0xDB:                        # str 8, 16, 32
+            return self._await(HEAD_PAYLOAD, 1 << (byte - 0xD9))
+        if byte <= 0xDD:                        # array 16, 32
+            return self._await(HEAD_ARRAY, 2 << (byte - 0xDC))
+        return self._await(HEAD_MAP, 2 << (byte - 0xDE))
+
+    cdef int _await(self, int head, int n_bytes) except -1:
+        self._head = head
+        self._head_left = n_bytes
+        self._head_value = 0
+        return self._check_bytes()
+
+    cdef int _end_head(self) except -1:
+        if self._head == HEAD_PAYLOAD:
+            return self._payload(self._head_value)
+        if self._head == HEAD_EXT:
+            self._extension = True
+            return self._payload(self._head_value + 1)
+        if self._head == HEAD_ARRAY:
+            return self._open(self._head_value)
+        return self._open(2 * self._head_value)
+
+    cdef int _payload(self, uint64_t n_bytes) except -1:
+        self._skip = n_bytes
+        return self._check_bytes()
+
+    cdef int _open(self, uint64_t n_values) except -1:
+        if self._depth == self._max_depth:
+            raise TooDeep(f"more than {self._max_depth} containers within one another")
+        self._n_items += n_values
+        if self._n_items > self._max_items:
+            raise TooManyItems(f"{self._n_items} container entries, limit {self._max_items}")
+        self._owed += n_values
+        self._stack[self._depth] = n_values
+        self._depth += 1
+        return self._check_bytes()
+
+    cdef int _check_bytes(self) except -1:
+        """Refuse by the least size the message can still have. All terms are below 2**35."""
+        cdef uint64_t least = self._n_bytes + self._head_left + self._skip + self._owed
+        if least > self._max_bytes:
+            raise TooManyBytes(f"a message of at least {least} bytes, limit {self._max_bytes}")
+        return 0
