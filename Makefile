@@ -1,0 +1,49 @@
+# Two commands do everything: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(wildcard _ext/*.pyx _ext/*.c _ext/*.h) setup.py pyproject.toml
+
+.PHONY: demo test lint types bench clean aarch64 help
+
+help:  ## List the targets
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+
+$(VENV)/.installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/python -m pip install -q -e '.[test,lint]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## Build, start a daemon on a temporary store, ingest the docs, ask
+	@$(BIN)/python tools/demo.py
+
+test: $(VENV)/.installed-test  ## Run the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test  ## ruff and cython-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint _ext
+
+types: $(VENV)/.installed-test  ## mypy, and the stubs against the built extensions
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest brain_daemon._ext.distance brain_daemon._ext.bm25 \
+		brain_daemon._ext.ppr brain_daemon._ext.rrf brain_daemon._ext.framing
+
+aarch64:  ## Compile the C kernels for aarch64 (needs gcc-aarch64-linux-gnu)
+	aarch64-linux-gnu-gcc -std=c11 -O3 -Wall -Wextra -Werror -c _ext/kernels.c -o /dev/null
+
+bench: $(VENV)/.installed-test  ## Benchmarks over the socket; one JSON in bench/results/
+	$(BIN)/python -m pip install -q -e '.[bench]'
+	$(BIN)/python -m bench
+
+clean:  ## Remove what the build made
+	rm -rf build dist *.egg-info $(VENV) _ext/*.so
+	rm -f $(patsubst %.pyx,%.c,$(wildcard _ext/*.pyx))

@@ -1,0 +1,175 @@
+"""One table of settings: it feeds the flags, the environment, the file and the docs. A leaf.
+
+Precedence: command-line flag, ``BRAIN_*`` environment variable, TOML file, default. A key that is
+not in the table fails at start-up and names the nearest one that is.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brain_daemon import paths
+from brain_daemon.errors import BadRequest
+
+SettingValue = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table; ``minimum`` and ``maximum`` bound a number, inclusive."""
+
+    name: str
+    default: SettingValue
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def variable(self) -> str:
+        return "BRAIN_" + self.name.upper()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("socket", "", "Path of the Unix socket; empty: the user's or systemd's run-time dir."),
+    Setting("store", "", "Folder of the store; empty: the user's or systemd's state dir."),
+    Setting("model", "", "Folder of a model2vec model, or a hub name; empty: the packaged one."),
+    Setting("language", "english", "Snowball stemmer of the store's text; none: no stemming."),
+    Setting("log_level", "info", "debug, info, warning or error."),
+    Setting("slow_call_ms", 250, "Calls slower than this are logged (never their text).", 1, 3.6e6),
+    Setting("recall_graph_enabled", True, "Run the graph leg unless a request says graph=false."),
+    Setting("recall_leg_depth", 100, "How many candidates each leg lists.", 10, 1000),
+    Setting("recall_exact_rows", 25_000, "Up to so many rows the vector scan is exact.", 0, 1e9),
+    Setting("recall_bit_candidates", 400, "Candidates of the bit scan above that.", 100, 10_000),
+    Setting("recall_inline_rows", 200_000, "Above so many rows recall runs on a thread.", 0, 1e9),
+    Setting("graph_damping", 0.5, "Damping of Personalized PageRank.", 0.05, 0.95),
+    Setting("graph_epsilon", 1e-5, "Residual at which forward push stops.", 1e-8, 1e-2),
+    Setting("max_message_bytes", 8 << 20, "Largest request.", 4096, 1 << 30),
+    Setting("max_response_bytes", 32 << 20, "Largest response.", 4096, 1 << 30),
+    Setting("max_connections", 4096, "Connections at one time.", 1, 1_000_000),
+    Setting("max_in_flight", 128, "Unanswered calls of one connection.", 1, 100_000),
+    Setting("call_timeout_ms", 60_000, "Deadline of one call.", 10, 3.6e6),
+    Setting("half_message_timeout_ms", 10_000, "Deadline of half a message.", 10, 3.6e6),
+    Setting("drain_timeout_ms", 10_000, "How long SIGTERM waits for open calls.", 0, 3.6e6),
+    Setting("write_batch", 256, "Most writes in one commit.", 1, 10_000),
+    Setting("write_queue", 4096, "Writes that may wait before overloaded is answered.", 1, 1e6),
+    Setting("inline_text_bytes", 16_384, "Longer texts are prepared on a thread.", 0, 1 << 30),
+)
+_TRUE = {"true", "1", "yes", "on"}
+_FALSE = {"false", "0", "no", "off"}
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The effective values and where each came from (``flag``, ``environment``, a file's path)."""
+
+    values: Mapping[str, SettingValue]
+    sources: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    @property
+    def socket_path(self) -> Path:
+        return Path(self["socket"] or paths.default_socket_path())
+
+    @property
+    def store_dir(self) -> Path:
+        return Path(self["store"] or paths.default_store_dir())
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    file: Path | None = None,
+) -> Settings:
+    """Resolve every setting.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown key or a value of the wrong type or range; names the nearest known key.
+    """
+    values: dict[str, SettingValue] = {s.name: s.default for s in SETTINGS}
+    sources = dict.fromkeys(values, "default")
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    if file is not None:
+        layers.append((str(file), _read_file(file)))
+    layers.append(("environment", _read_environment(environ)))
+    layers.append(("flag", {k: v for k, v in (flags or {}).items() if v is not None}))
+    for source, layer in layers:
+        for name, value in layer.items():
+            values[name] = _convert(_setting(name, source), value, source)
+            sources[name] = source
+    return Settings(values, sources)
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as error:
+        raise BadRequest(f"cannot read the configuration {file}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadRequest(f"the configuration {file} is not TOML: {error}") from error
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Take the table's variables; refuse what is nearly one (others may use the prefix too)."""
+    known = {setting.variable: setting.name for setting in SETTINGS}
+    for variable in environ:
+        if variable.startswith("BRAIN_") and variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.85)
+            if near:
+                raise BadRequest(f"unknown variable {variable}; did you mean {near[0]}?")
+    return {name: environ[variable] for variable, name in known.items() if environ.get(variable)}
+
+
+def _setting(name: str, source: str) -> Setting:
+    if name in BY_NAME:
+        return BY_NAME[name]
+    near = difflib.get_close_matches(name, BY_NAME, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise BadRequest(f"unknown setting {name!r} ({source}){hint}", field=name)
+
+
+def _convert(setting: Setting, value: Any, source: str) -> SettingValue:
+    kind = type(setting.default)
+    try:
+        if kind is bool:
+            converted: SettingValue = _boolean(value)
+        elif kind is str or isinstance(value, bool):
+            if not isinstance(value, str):
+                raise ValueError
+            converted = value
+        else:
+            converted = kind(value)
+            if isinstance(value, float) and converted != value:
+                raise ValueError
+    except (ValueError, TypeError) as error:
+        raise _invalid(setting, value, source, f"a value of type {kind.__name__}") from error
+    if isinstance(converted, int | float) and kind is not bool:
+        low, high = setting.minimum, setting.maximum
+        if (low is not None and converted < low) or (high is not None and converted > high):
+            raise _invalid(setting, value, source, f"{low:g} to {high:g}")
+    return converted
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text not in _TRUE | _FALSE:
+        raise ValueError
+    return text in _TRUE
+
+
+def _invalid(setting: Setting, value: Any, source: str, accepted: str) -> BadRequest:
+    return BadRequest(
+        f"{setting.name} = {value!r} ({source}) is not accepted; give {accepted}",
+        field=setting.name,
+    )

@@ -1,0 +1,1 @@
+"""The process: lock, socket, signals, start-up and drain. The composition root."""

@@ -1,0 +1,1 @@
+"""What the daemon does for its callers: operations, the writer thread, policy, admin."""

@@ -1,0 +1,188 @@
+"""Operations about the daemon and its store: identity, figures, health, maintenance."""
+
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from brain_daemon import __version__
+from brain_daemon._ext.distance import simd_tier
+from brain_daemon.config import SETTINGS
+from brain_daemon.errors import BadRequest
+from brain_daemon.model import Principal
+from brain_daemon.protocol.messages import PROTOCOL_VERSION
+from brain_daemon.service import rebuild
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import NoParams, Operation, always
+from brain_daemon.service.writer import ExclusiveJob
+from brain_daemon.store import backup as store_backup
+from brain_daemon.store import maintenance
+from brain_daemon.store.schema import SCHEMA_VERSION
+from brain_daemon.text.analyzer import ANALYZER_VERSION
+
+
+class HelloParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    client: str = ""
+
+
+class BackupParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    path: str
+    overwrite: bool = False
+
+
+class HealthParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    deep: bool = False
+
+
+def ping(memory: Memory, params: NoParams, principal: Principal) -> str:
+    return "pong"
+
+
+def hello(memory: Memory, params: HelloParams, principal: Principal) -> dict[str, Any]:
+    """Versions, limits and capabilities."""
+    from brain_daemon.service.dispatch import OPERATIONS as methods  # noqa: PLC0415 - the table holds us
+
+    settings = memory.settings
+    return {
+        "product": __version__,
+        "protocol": PROTOCOL_VERSION,
+        "schema": SCHEMA_VERSION,
+        "analyzer": ANALYZER_VERSION,
+        "limits": {name: settings[name] for name in settings.values if name.startswith("max_")},
+        "capabilities": sorted(methods),
+        "simd_tier": simd_tier(),
+        "principal": whoami(memory, NoParams(), principal),
+    }
+
+
+def whoami(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
+    """Who the kernel says the caller is, and what that allows."""
+    return {
+        "name": principal.name,
+        "uid": principal.uid,
+        "gid": principal.gid,
+        "pid": principal.pid,
+        "roles": sorted(principal.roles),
+        "domains": list(principal.domains),
+        "scopes": list(principal.scopes),
+        "rule": "the daemon's own user",
+    }
+
+
+def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
+    """Counts and sizes; no content."""
+    snapshot = memory.snapshot
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        **maintenance.counts(memory.reader()),
+        "index": snapshot.figures(),
+        "generation": snapshot.generation,
+        "commits": memory.writer.commits,
+        "store": str(memory.directory),
+        "store_bytes": _size(memory.database),
+        "wal_bytes": _size(memory.database.with_name(memory.database.name + "-wal")),
+        "rss_bytes": _resident_bytes(),
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "uptime_s": time.monotonic() - memory.started_at,
+        "model": {
+            "name": memory.model.name,
+            "dim": memory.model.dim,
+            "fingerprint": memory.model.fingerprint,
+        },
+        "analyzer": {"version": ANALYZER_VERSION, "language": memory.settings["language"]},
+    }
+
+
+def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[str, Any]:
+    """Is everything in order; ``deep`` also checks every page and all three indexes."""
+    writer = memory.writer
+    reasons: list[str] = []
+    if not writer.is_alive():
+        reasons.append("the writer thread has ended: restart the daemon")
+    if writer.failure is not None:
+        reasons.append(f"the store takes no writes: {writer.failure}")
+    if params.deep:
+        reasons += maintenance.integrity_findings(memory.reader())
+    space = os.statvfs(memory.directory)
+    return {
+        "status": "degraded" if reasons else "ok",
+        "reasons": reasons,
+        "deep": params.deep,
+        "free_bytes": space.f_bavail * space.f_frsize,
+        "pid": os.getpid(),
+    }
+
+
+def settings(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
+    """Each setting's effective value and where it came from."""
+    return {
+        "settings": [
+            {
+                "name": setting.name,
+                "value": memory.settings[setting.name],
+                "default": setting.default,
+                "source": memory.settings.sources[setting.name],
+                "help": setting.help,
+            }
+            for setting in SETTINGS
+        ]
+    }
+
+
+def reindex(memory: Memory, params: NoParams, principal: Principal) -> ExclusiveJob:
+    """Derive terms, vectors and the resident index anew from the stored texts."""
+
+    def run(connection: apsw.Connection) -> dict[str, Any]:
+        count = rebuild.rederive(connection, memory.analyzer, memory.model)
+        memory.reload(connection)
+        return {"chunks": count, "generation": memory.snapshot.generation}
+
+    return ExclusiveJob(run)
+
+
+def compact(memory: Memory, params: NoParams, principal: Principal) -> ExclusiveJob:
+    """Give freed space back and overwrite what was forgotten, in the file and the WAL."""
+
+    def run(connection: apsw.Connection) -> dict[str, Any]:
+        before = _size(memory.database)
+        maintenance.compact(connection)
+        return {"before_bytes": before, "after_bytes": _size(memory.database)}
+
+    return ExclusiveJob(run)
+
+
+def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[str, Any]:
+    """Copy the store while it is in use, then open and check the copy."""
+    target = Path(params.path)
+    if not target.is_absolute():
+        raise BadRequest(f"path is {params.path!r}; give an absolute path", field="path")
+    return store_backup.backup(memory.reader(), target, overwrite=params.overwrite)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _resident_bytes() -> int:
+    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    return int(fields[1]) * resource.getpagesize()
+
+
+OPERATIONS = (
+    Operation("ping", NoParams, ping, "reader"),
+    Operation("hello", HelloParams, hello, "reader"),
+    Operation("whoami", NoParams, whoami, "reader"),
+    Operation("stats", NoParams, stats, "operator"),
+    Operation("health", HealthParams, health, "operator", heavy=lambda memory, p: p.deep),
+    Operation("config", NoParams, settings, "operator"),
+    Operation("reindex", NoParams, reindex, "admin", writes=True),
+    Operation("compact", NoParams, compact, "operator", writes=True),
+    Operation("backup", BackupParams, backup, "operator", heavy=always),
+)

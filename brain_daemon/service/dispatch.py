@@ -1,0 +1,98 @@
+"""From a method's name to its result: one table, one straight path.
+
+Called by the protocol layer on the event loop. Cheap reads answer at once; writes answer after
+their commit; heavy work runs on a thread and answers when it is done.
+"""
+
+import asyncio
+import difflib
+import logging
+import time
+from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from brain_daemon.errors import BadRequest, Forbidden, NotFound
+from brain_daemon.model import Principal
+from brain_daemon.params import decode
+from brain_daemon.service import admin, recall, remember, transfer
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import Operation
+from brain_daemon.service.writer import ExclusiveJob, WriteJob
+
+log = logging.getLogger(__name__)
+
+OPERATIONS: dict[str, Operation] = {
+    operation.method: operation
+    for module in (recall, remember, admin, transfer)
+    for operation in module.OPERATIONS
+}
+HEAVY_THREADS = 2
+
+
+class Dispatcher:
+    """The callable that the protocol layer is given."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._slow_s = memory.settings["slow_call_ms"] / 1000
+        self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="brain-heavy")
+
+    def __call__(
+        self, method: str, params: dict[str, Any], principal: Principal, notification: bool
+    ) -> Any | Awaitable[Any]:
+        """Run one call.
+
+        Returns
+        -------
+        result or awaitable
+            Plain data at once, or an awaitable of it.
+
+        Raises
+        ------
+        BrainError
+            Unknown method, unfit parameters, or a principal without the role.
+        """
+        operation = OPERATIONS.get(method)
+        if operation is None:
+            raise _unknown(method)
+        if operation.role not in principal.roles:
+            raise Forbidden(f"{method} needs the role {operation.role}", role=operation.role)
+        if notification and operation.writes:
+            raise BadRequest(f"{method} writes, so it must be a request and not a notification")
+        decoded = decode(params, operation.params)
+        if operation.heavy(self._memory, decoded):
+            return self._run_on_thread(operation, decoded, principal)
+        started = time.perf_counter()
+        result = operation.run(self._memory, decoded, principal)
+        self._note_duration(method, started)
+        if isinstance(result, WriteJob | ExclusiveJob):
+            return self._memory.writer.submit(result)
+        return result
+
+    def close(self) -> None:
+        """Wait for the heavy calls under way."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def _run_on_thread(
+        self, operation: Operation, params: Any, principal: Principal
+    ) -> Any:
+        started = time.perf_counter()
+        result = await asyncio.get_running_loop().run_in_executor(
+            self._threads, operation.run, self._memory, params, principal
+        )
+        self._note_duration(operation.method, started)
+        if isinstance(result, WriteJob | ExclusiveJob):
+            return await self._memory.writer.submit(result)
+        return result
+
+    def _note_duration(self, method: str, started: float) -> None:
+        seconds = time.perf_counter() - started
+        if seconds > self._slow_s:
+            log.warning("slow call: %s took %.0f ms", method, seconds * 1000)
+
+
+def _unknown(method: str) -> NotFound:
+    near = difflib.get_close_matches(method, OPERATIONS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "; hello lists the methods"
+    return NotFound(f"there is no method {method[:80]!r}{hint}", method=method[:80])

@@ -1,0 +1,88 @@
+"""The one store that this process owns, opened: writer, readers, model, current snapshot."""
+
+import gc
+import logging
+import threading
+import time
+from pathlib import Path
+
+import apsw
+
+from brain_daemon.config import Settings
+from brain_daemon.embedding.model import StaticModel
+from brain_daemon.index import load as index_load
+from brain_daemon.index.snapshot import Change, Snapshot
+from brain_daemon.service.writer import Writer
+from brain_daemon.store import connection, schema
+from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
+
+log = logging.getLogger(__name__)
+
+DATABASE_NAME = "brain.db"
+
+
+class Memory:
+    """Everything an operation may need, wired once at start-up.
+
+    ``snapshot`` is replaced as a whole by the writer thread; take it once per call and keep it.
+
+    Raises
+    ------
+    ModelMismatch, SchemaTooNew, StoreDegraded
+        When the store on disk is not one that this process can serve.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.started_at = time.monotonic()
+        self.directory: Path = settings.store_dir
+        self.database = self.directory / DATABASE_NAME
+        self.analyzer = Analyzer(settings["language"])
+        self.model = StaticModel.load(settings["model"] or None)
+        self._readers = threading.local()
+        write_connection = connection.open_writer(self.database)
+        schema.prepare(
+            write_connection,
+            dim=self.model.dim,
+            model_fingerprint=self.model.fingerprint,
+            model_name=self.model.name,
+            analyzer_version=ANALYZER_VERSION,
+            language=settings["language"],
+        )
+        self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
+        self.writer = Writer(
+            write_connection,
+            self._publish,
+            max_batch=settings["write_batch"],
+            max_waiting=settings["write_queue"],
+        )
+        # The loaded index lives as long as the process: keep the collector from walking it.
+        gc.collect()
+        gc.freeze()
+        self.writer.start()
+
+    def reader(self) -> apsw.Connection:
+        """This thread's own read connection."""
+        try:
+            return self._readers.connection
+        except AttributeError:
+            self._readers.connection = connection.open_reader(self.database)
+            return self._readers.connection
+
+    def reload(self, source: apsw.Connection) -> None:
+        """Rebuild the snapshot from the store (after re-embedding or a failed advance)."""
+        self.snapshot = index_load.load(
+            source, self.model.dim, generation=self.snapshot.generation + 1
+        )
+
+    def close(self) -> None:
+        """Commit what waits and close the files."""
+        self.writer.stop()
+
+    def _publish(self, changes: list[Change]) -> None:
+        try:
+            self.snapshot = self.snapshot.advance(changes)
+        except Exception:
+            # The commit stands, so the mirror must follow it: fall back to a full load.
+            log.exception("could not advance the index; loading it from the store")
+            self.reload(self.reader())

@@ -1,0 +1,36 @@
+"""What an operation is: the row type of the one table in `dispatch`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from brain_daemon.model import Principal
+from brain_daemon.service.memory import Memory
+
+
+class NoParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """An operation without parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of the wire protocol.
+
+    ``run(memory, params, principal)`` gives the result, or a `WriteJob` or `ExclusiveJob` that
+    the dispatcher queues for the writer thread. ``heavy(memory, params)`` tells that ``run``
+    would hold the event loop too long and belongs on a thread.
+    """
+
+    method: str
+    params: type[msgspec.Struct]
+    run: Callable[[Memory, Any, Principal], Any]
+    role: str
+    writes: bool = False
+    heavy: Callable[[Memory, Any], bool] = lambda memory, params: False
+
+
+def always(memory: Memory, params: Any) -> bool:
+    """For operations whose ``run`` always belongs on a thread."""
+    return True

@@ -1,0 +1,141 @@
+"""Operations that read memories: recall, get, multi_get, documents."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from brain_daemon.errors import NotFound
+from brain_daemon.index.visibility import Filters
+from brain_daemon.model import Principal, StoredChunk
+from brain_daemon.recall import pipeline
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import Operation
+from brain_daemon.store import chunks, documents
+from brain_daemon.timestamps import format_us, now_us
+
+MAX_IDS = 1000
+MAX_PAGE = 1000
+
+
+class GetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    id: int
+
+
+class MultiGetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    ids: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_IDS)]
+
+
+class DocumentsParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    uri_prefix: str = ""
+    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)] = MAX_PAGE
+
+
+def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, Any]:
+    """Answer a question; see docs/protocol.md for the fields."""
+    return pipeline.recall(
+        query,
+        principal,
+        snapshot=memory.snapshot,
+        conn=memory.reader(),
+        analyzer=memory.analyzer,
+        model=memory.model,
+        settings=memory.settings,
+    )
+
+
+def multi_get(memory: Memory, params: MultiGetParams, principal: Principal) -> dict[str, Any]:
+    """Fetch chunks by id, in the order asked; what is absent or not visible is ``missing``."""
+    found = {chunk.id: chunk for chunk in _fetch_visible(memory, params.ids, principal)}
+    return {
+        "chunks": [chunk_record(found[id_]) for id_ in params.ids if id_ in found],
+        "missing": [id_ for id_ in params.ids if id_ not in found],
+    }
+
+
+def get(memory: Memory, params: GetParams, principal: Principal) -> dict[str, Any]:
+    """Fetch one chunk.
+
+    Raises
+    ------
+    NotFound
+        It does not exist, or the caller may not see it: the two are not told apart.
+    """
+    found = _fetch_visible(memory, (params.id,), principal)
+    if not found:
+        raise NotFound(f"there is no chunk {params.id}", id=params.id)
+    return chunk_record(found[0])
+
+
+def list_documents(
+    memory: Memory, params: DocumentsParams, principal: Principal
+) -> dict[str, Any]:
+    """List the caller's own documents by id, a page at a time."""
+    page = documents.list_page(
+        memory.reader(),
+        owner=principal.name,
+        uri_prefix=params.uri_prefix,
+        after=params.after,
+        limit=params.limit,
+    )
+    rows = [
+        {
+            "document_id": document.id,
+            "uri": document.uri,
+            "title": document.title,
+            "revision": document.revision,
+            "source": document.tags.source,
+            "domain": document.tags.domain,
+            "chunks": document.n_chunks,
+        }
+        for document in page
+    ]
+    return {"documents": rows, "next": page[-1].id if len(page) == params.limit else None}
+
+
+def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
+    """A chunk as the wire has it."""
+    tags = chunk.tags
+    return {
+        "id": chunk.id,
+        "document_id": chunk.document_id,
+        "uri": chunk.uri,
+        "revision": chunk.revision,
+        "title": chunk.title,
+        "text": chunk.text,
+        "untrusted": True,
+        "heading_path": list(chunk.heading_path),
+        "lines": [chunk.line_start, chunk.line_end],
+        "source": tags.source,
+        "domain": tags.domain,
+        "owner": tags.owner,
+        "access_scope": tags.access_scope,
+        "node_kind": tags.node_kind,
+        "lawful_basis": tags.lawful_basis,
+        "region": tags.region,
+        "pii": tags.pii,
+        "created_at": format_us(tags.created_at_us),
+        "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
+        "writer": chunk.writer,
+    }
+
+
+def _fetch_visible(
+    memory: Memory, ids: tuple[int, ...], principal: Principal
+) -> list[StoredChunk]:
+    sees = memory.snapshot.sees(ids, principal, Filters(), now_us())
+    wanted = [id_ for id_, seen in zip(ids, sees, strict=True) if seen]
+    return chunks.fetch(memory.reader(), wanted)
+
+
+def _is_large(memory: Memory, query: QueryDoc) -> bool:
+    return memory.snapshot.n_rows > memory.settings["recall_inline_rows"]
+
+
+OPERATIONS = (
+    Operation("recall", QueryDoc, recall, "reader", heavy=_is_large),
+    Operation("get", GetParams, get, "reader"),
+    Operation("multi_get", MultiGetParams, multi_get, "reader"),
+    Operation("documents", DocumentsParams, list_documents, "reader"),
+)

@@ -1,0 +1,189 @@
+"""Operations that write memories: remember, ingest_markdown, forget."""
+
+from typing import Annotated, Any
+
+import apsw
+import msgspec
+
+from brain_daemon.errors import BadRequest, NotFound
+from brain_daemon.index.snapshot import Change
+from brain_daemon.ingest import prepare
+from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
+from brain_daemon.service import visibility
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import Operation
+from brain_daemon.service.writer import WriteJob
+from brain_daemon.store import documents
+from brain_daemon.timestamps import now_us, parse_us
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+Label = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Title = Annotated[str, msgspec.Meta(max_length=1024)]
+Uri = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+Stamp = str | int | float
+MAX_ENTITIES = 256
+
+
+class RelationParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    subject: Name
+    relation: Name
+    object: Name
+
+
+class TagParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The tags that remember and ingest_markdown share."""
+
+    domain: Label = "default"
+    access_scope: Label = "private"
+    source: SourceKind | None = None
+    node_kind: Label | None = None
+    lawful_basis: Label | None = None
+    region: Label | None = None
+    pii: bool = False
+    created_at: Stamp | None = None
+    expires_at: Stamp | None = None
+    entities: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_ENTITIES)] = ()
+    relations: Annotated[tuple[RelationParams, ...], msgspec.Meta(max_length=MAX_ENTITIES)] = ()
+
+
+class RememberParams(TagParams, frozen=True, kw_only=True):
+    text: Text
+    title: Title = ""
+    uri: Uri | None = None
+    thread: Label | None = None
+    seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)] | None = None
+
+
+class MarkdownParams(TagParams, frozen=True, kw_only=True):
+    content: Text
+    uri: Uri
+    title: Title = ""
+
+
+class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    id: int | None = None
+    document_id: int | None = None
+    uri: Uri | None = None
+
+
+def remember(memory: Memory, params: RememberParams, principal: Principal) -> WriteJob:
+    """Prepare one text; see docs/protocol.md for the fields."""
+    document = prepare.prepare_memory(
+        text=params.text,
+        title=params.title,
+        uri=params.uri,
+        tags=_tags(params, principal, "memory", thread=params.thread, seq=params.seq),
+        entities=params.entities,
+        relations=_relations(params),
+        analyzer=memory.analyzer,
+        model=memory.model,
+    )
+    return _put(document, principal)
+
+
+def ingest_markdown(memory: Memory, params: MarkdownParams, principal: Principal) -> WriteJob:
+    """Prepare one Markdown document."""
+    document = prepare.prepare_markdown(
+        content=params.content,
+        uri=params.uri,
+        title=params.title,
+        tags=_tags(params, principal, "markdown"),
+        entities=params.entities,
+        relations=_relations(params),
+        analyzer=memory.analyzer,
+        model=memory.model,
+    )
+    return _put(document, principal)
+
+
+def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJob:
+    """Remove a chunk (``id``) or a whole document (``document_id`` or ``uri``)."""
+    given = [name for name in ("id", "document_id", "uri") if getattr(params, name) is not None]
+    if len(given) != 1:
+        raise BadRequest(f"forget takes exactly one of id, document_id, uri; {len(given)} given")
+    what = f"{given[0]} {getattr(params, given[0])!r}"
+
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], Change | None]:
+        found = documents.find(
+            connection, chunk_id=params.id, document_id=params.document_id, uri=params.uri
+        )
+        own = [document for document in found if visibility.may_change(principal, document.tags)]
+        if not own:
+            raise NotFound(f"there is no memory with {what}")
+        removals = [
+            documents.remove_chunk(connection, params.id)
+            if params.id is not None
+            else documents.remove(connection, document.id)
+            for document in own
+        ]
+        chunk_ids = [chunk_id for removal in removals for chunk_id in removal.chunk_ids]
+        result = {"document_ids": [document.id for document in own], "chunk_ids": chunk_ids}
+        return result, Change.removal(chunk_ids)
+
+    return WriteJob(apply)
+
+
+def _put(document: PreparedDocument, principal: Principal) -> WriteJob:
+    writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
+
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], Change | None]:
+        put = documents.put(connection, document, writer, now_us())
+        result = {
+            "id": put.document_id,
+            "document_id": put.document_id,
+            "uri": put.uri,
+            "revision": put.revision,
+            "created": put.created,
+            "unchanged": put.unchanged,
+            "flagged": False,
+            "chunk_ids": put.chunk_ids,
+            "removed_chunk_ids": put.removed_chunk_ids,
+            "mentions": sum(len(chunk.mentions) for chunk in document.chunks),
+            "links": sum(len(chunk.relations) for chunk in document.chunks),
+        }
+        return result, None if put.unchanged else Change.put(document, put)
+
+    return WriteJob(apply)
+
+
+def _tags(
+    params: TagParams,
+    principal: Principal,
+    default_source: SourceKind,
+    thread: str | None = None,
+    seq: int | None = None,
+) -> Tags:
+    created, expires = params.created_at, params.expires_at
+    return Tags(
+        source=params.source or default_source,
+        domain=params.domain,
+        access_scope=params.access_scope,
+        owner=principal.name,
+        node_kind=params.node_kind,
+        lawful_basis=params.lawful_basis,
+        region=params.region,
+        pii=params.pii,
+        created_at_us=now_us() if created is None else parse_us(created, "created_at"),
+        expires_at_us=None if expires is None else parse_us(expires, "expires_at"),
+        thread=thread,
+        seq=seq,
+    )
+
+
+def _relations(params: TagParams) -> tuple[Relation, ...]:
+    return tuple(Relation(r.subject, r.relation, r.object) for r in params.relations)
+
+
+def _is_long(memory: Memory, params: RememberParams | MarkdownParams) -> bool:
+    text = params.text if isinstance(params, RememberParams) else params.content
+    return len(text) > memory.settings["inline_text_bytes"]
+
+
+OPERATIONS = (
+    Operation("remember", RememberParams, remember, "writer", writes=True, heavy=_is_long),
+    Operation(
+        "ingest_markdown", MarkdownParams, ingest_markdown, "writer", writes=True, heavy=_is_long
+    ),
+    Operation("forget", ForgetParams, forget, "writer", writes=True),
+)

@@ -1,0 +1,214 @@
+"""The one thread that writes: group commit, then the next snapshot, then the answers.
+
+All writes that wait when the thread comes round go into one transaction, each in a savepoint of
+its own, so that one refused write does not undo its neighbours. A write is acknowledged only
+after COMMIT returned (``synchronous=FULL``) and the snapshot that holds it was published, so an
+acknowledged memory is both durable and recallable.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
+from brain_daemon.index.snapshot import Change
+
+log = logging.getLogger(__name__)
+
+RETRY_AFTER_MS = 100
+
+
+@dataclass(slots=True)
+class WriteJob:
+    """A write, already validated and prepared.
+
+    ``apply`` runs inside the batch's transaction and gives the result for the caller and the
+    change that the index needs (None when nothing changed).
+    """
+
+    apply: Callable[[apsw.Connection], tuple[Any, Change | None]]
+
+
+@dataclass(slots=True)
+class ExclusiveJob:
+    """Maintenance that must run alone and outside a transaction (VACUUM, re-embedding)."""
+
+    run: Callable[[apsw.Connection], Any]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    job: WriteJob | ExclusiveJob
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer(threading.Thread):
+    """Owns the write connection.
+
+    Parameters
+    ----------
+    connection : apsw.Connection
+        Used by this thread alone from ``start`` on.
+    publish : callable
+        Takes the list of changes of a committed batch and makes the next snapshot current.
+    max_batch, max_waiting : int
+        Writes in one commit; writes that may wait before `Overloaded` is raised.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        publish: Callable[[list[Change]], None],
+        *,
+        max_batch: int,
+        max_waiting: int,
+    ) -> None:
+        super().__init__(name="brain-writer", daemon=True)
+        self.failure: str | None = None      # once set, no write is accepted again
+        self.commits = 0
+        self._connection = connection
+        self._publish = publish
+        self._max_batch = max_batch
+        self._max_waiting = max_waiting
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+
+    def submit(self, job: WriteJob | ExclusiveJob) -> asyncio.Future[Any]:
+        """Queue a job from the event loop's thread; the future resolves after its commit.
+
+        Raises
+        ------
+        Overloaded
+            Too many writes wait.
+        StoreDegraded
+            An earlier commit failed in a way that forbids further writes.
+        """
+        if self.failure is not None:
+            raise StoreDegraded(f"the store takes no writes: {self.failure}; restart the daemon")
+        if self._queue.qsize() >= self._max_waiting:
+            raise Overloaded(
+                f"{self._max_waiting} writes are waiting; try again in {RETRY_AFTER_MS} ms",
+                retry_after_ms=RETRY_AFTER_MS,
+            )
+        future = asyncio.get_running_loop().create_future()
+        self._queue.put(_Waiting(job, future))
+        return future
+
+    def stop(self) -> None:
+        """Finish what waits, then end the thread and close its connection."""
+        self._queue.put(None)
+        self.join()
+
+    def run(self) -> None:
+        stopping = False
+        while not stopping:
+            batch: list[_Waiting] = []
+            alone: _Waiting | None = None
+            item = self._queue.get()
+            while item is not None:
+                if isinstance(item.job, ExclusiveJob):
+                    alone = item
+                    break
+                batch.append(item)
+                if len(batch) >= self._max_batch or self._queue.empty():
+                    break
+                item = self._queue.get()
+            stopping = item is None
+            if batch:
+                self._commit(batch)
+            if alone is not None:
+                self._run_alone(alone)
+        self._connection.close()
+
+    def _commit(self, batch: list[_Waiting]) -> None:
+        changes: list[Change] = []
+        connection = self._connection
+        try:
+            if self.failure is not None:
+                raise StoreDegraded(f"the store takes no writes: {self.failure}")
+            connection.execute("BEGIN IMMEDIATE")
+            for waiting in batch:
+                self._apply(waiting, changes)
+            connection.execute("COMMIT")
+            self.commits += 1
+            if changes:
+                self._publish(changes)
+        except Exception as error:
+            self._abandon(error)
+            for waiting in batch:
+                waiting.error = waiting.error or _translate(error)
+        _resolve(batch)
+
+    def _apply(self, waiting: _Waiting, changes: list[Change]) -> None:
+        connection = self._connection
+        connection.execute("SAVEPOINT job")
+        try:
+            waiting.result, change = waiting.job.apply(connection)  # type: ignore[union-attr]
+        except Exception as error:
+            if not connection.in_transaction:  # SQLite rolled the whole batch back (disk full)
+                raise
+            connection.execute("ROLLBACK TO job")
+            connection.execute("RELEASE job")
+            waiting.error = _translate(error)
+            return
+        connection.execute("RELEASE job")
+        if change is not None:
+            changes.append(change)
+
+    def _run_alone(self, waiting: _Waiting) -> None:
+        try:
+            waiting.result = waiting.job.run(self._connection)  # type: ignore[union-attr]
+        except Exception as error:
+            self._abandon(error)
+            waiting.error = _translate(error)
+        _resolve([waiting])
+
+    def _abandon(self, error: Exception) -> None:
+        """Roll back; after a failed commit or sync the handle is not trusted again."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except apsw.Error:
+            log.exception("rollback failed")
+        if isinstance(error, apsw.IOError | apsw.CorruptError | apsw.NotADBError):
+            # As PostgreSQL does: after a failed fsync the page cache may have dropped the data
+            # and a later success would prove nothing.
+            self.failure = str(error)
+        if not isinstance(error, BrainError):
+            log.error("write batch failed: %s", error)
+
+
+def _translate(error: Exception) -> Exception:
+    if isinstance(error, apsw.FullError):
+        return StoreDegraded("the disk is full: free some space or forget memories, then retry")
+    if isinstance(error, apsw.ReadOnlyError):
+        return StoreDegraded("the store's file system is read-only: remount it, then retry")
+    if isinstance(error, apsw.IOError | apsw.CorruptError | apsw.NotADBError | apsw.BusyError):
+        return StoreDegraded(f"the store could not be written: {error}")
+    return error
+
+
+def _resolve(batch: list[_Waiting]) -> None:
+    """Hand all results of a batch to the event loop in one wake-up."""
+    loop = batch[0].future.get_loop()
+    try:
+        loop.call_soon_threadsafe(_set_results, batch)
+    except RuntimeError:      # the loop was closed while the last batch was under way
+        log.warning("the event loop ended before %d writes were answered", len(batch))
+
+
+def _set_results(batch: list[_Waiting]) -> None:
+    for waiting in batch:
+        if waiting.future.done():      # cancelled: the caller went away or ran out of time
+            continue
+        if waiting.error is not None:
+            waiting.future.set_exception(waiting.error)
+        else:
+            waiting.future.set_result(waiting.result)
