@@ -1,0 +1,1 @@
+"""Text to terms and names to keys: pure functions of strings, below store and index."""

@@ -1,0 +1,396 @@
+"""Text to lexical terms, for the index and for queries alike.
+
+Here: splitting, folding, stemming, stop words. Not here: ranking, FTS5's query syntax (the terms
+are plain strings; nothing a user types is ever an operator), entity names (``text.names``).
+
+A *surface* is a maximal run of characters that may belong together (``foo_bar.baz``, ``C++``,
+``don't``, a sentence of Chinese). Splitting it into surfaces is one regular expression; what a
+surface means is worked out once and cached, because text repeats its words. The meaning of a
+surface depends on nothing around it, so that index, query and highlights agree by construction.
+
+The rules, for each surface:
+
+* Words are folded: compatibility forms unified, case and accents dropped, zero-width characters
+  removed. Folded words of letters only are stemmed (Snowball). Accents go before stemming, so that
+  a word typed without them has the same stem.
+* Compounds give their parts (``foo``, ``bar``, ``baz``) and, as one extra term, the whole
+  (``foo_bar.baz``). One letter with ``++`` or ``#`` is a part of its own: C++ is not C.
+* Scripts written without spaces give single characters, and bigrams as extra terms. A query of two
+  or more such characters asks for the bigrams only.
+* Emoji are terms, without presentation selectors and skin tones; joined sequences give their parts
+  and the whole; two regional indicators are one flag.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+
+import Stemmer
+
+from brain_daemon.model import Terms
+from brain_daemon.text.stopwords import STOP_WORDS
+
+ANALYZER_VERSION = 1  # stored with the index; raise it when any text gives other terms
+
+FTS5_TOKENIZE = """'ascii tokenchars ''!"#$%&''''()*+,-./:;<=>?@[\\]^_`{|}~'''"""
+"""SQL literal for FTS5's ``tokenize=``: splits terms at spaces and nowhere else."""
+
+MAX_TERM_CHARS = 64
+_CACHE_ENTRIES = 20_000
+_CACHED_CHARS = 40  # longer surfaces hardly ever repeat
+
+_SPACE = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_ASCII_BREAKS = r"!\"()*,;<=>?\[\]^`{|}"
+# Common marks of other scripts; those not listed are dropped when the surface is analysed.
+_WIDE_BREAKS = "“”„‘‚«»‹›–—―…•、。《》「」『』【】！（），：；？"
+_surfaces = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}{_WIDE_BREAKS}]+")
+
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Burmese, Jamo, Khmer
+    r"\u3005-\u3007\u3040-\u30fa\u30fc-\u31bf\u31f0-\u31ff"  # kana, Bopomofo, compatibility Jamo
+    r"\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"  # Han, Hangul
+    r"\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"  # compatibility forms, rarer Han
+)
+_SYMBOL = (
+    r"[\xa2-\xa5\xa9\xae\u203c\u2049\u20a0-\u20bf\u2122\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff"
+    r"\u3030\u303d\u3297\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff]"
+)
+_TONE = r"[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*"
+_INVISIBLE = r"\u200b-\u200d\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_pieces = re.compile(
+    f"(?P<unspaced>[{_UNSPACED}][{_UNSPACED}{_INVISIBLE}]*)"
+    rf"|(?P<emoji>[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}{_TONE}(?:\u200d{_SYMBOL}{_TONE})*)"
+)
+# A character with what composes with it: marks, voicing marks, the vowels and finals of Jamo.
+_clusters = re.compile(r".[\u3099\u309a\uff9e\uff9f\u1160-\u11ff\uffa0-\uffdc]*", re.DOTALL)
+_emoji_parts = re.compile(rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}")
+
+# After _plain(), whatever is not ASCII belongs to a word.
+_compounds = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}]+")
+_parts = re.compile(r"[A-Za-z](?:\+\+|#(?![0-9A-Za-z\x80-\U0010ffff]))|[0-9A-Za-z\x80-\U0010ffff]+")
+_humps = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
+_unstemmed = re.compile(r"[\d!-/:-@\[-`{-~]")
+_possessive = re.compile(r"'[sS](?![0-9A-Za-z\x80-\U0010ffff])")
+
+_LETTER_MARKS = frozenset("йЙїЇ")  # letters in their own right, and to the Snowball stemmers
+_AS_ASCII = {"’": "'", "ʼ": "'", "‐": "-", "‑": "-", "−": "-"}
+
+
+Span = tuple[int, int, tuple[str, ...]]  # start, end, terms
+Entry = tuple[str, str, str]  # of a surface, space-joined: body terms, extra terms, query terms
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """What a query asks of the lexical index.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        In the order of the text, without duplicates; empty if nothing in it is searchable.
+    joined : bytes
+        The same, UTF-8, one space between terms.
+    """
+
+    terms: tuple[str, ...]
+    joined: bytes
+
+
+class Analyzer:
+    """Turns text into terms.
+
+    Thread-safe under the GIL. One instance holds a cache of at most 20,000 surfaces (about 5 MB).
+
+    Parameters
+    ----------
+    language : str
+        A Snowball language, or ``"none"`` for no stemming and no stop words.
+
+    Raises
+    ------
+    ValueError
+        If there is no such language.
+    """
+
+    def __init__(self, language: str = "english") -> None:
+        known = Stemmer.algorithms()
+        if language != "none" and language not in known:
+            raise ValueError(
+                f"language is {language!r}; give one of none, {', '.join(sorted(known))}"
+            )
+        self.language = language
+        self._entry = _Cache(language).__getitem__
+
+    def index(self, title: str, body: str) -> Terms:
+        """Analyse a chunk for the index.
+
+        Parameters
+        ----------
+        title, body : str
+            Any text.
+
+        Returns
+        -------
+        Terms
+            ``title`` and ``body`` in text order; ``extra`` has the wholes of compounds and the
+            bigrams of both, the title's first.
+        """
+        in_title = list(map(self._entry, _surfaces.findall(title)))
+        in_body = list(map(self._entry, _surfaces.findall(body)))
+        return Terms(
+            title=" ".join([entry[0] for entry in in_title if entry[0]]),
+            body=" ".join([entry[0] for entry in in_body if entry[0]]),
+            extra=" ".join([entry[1] for entry in in_title + in_body if entry[1]]),
+        )
+
+    def query(self, text: str) -> QueryTerms:
+        """Analyse a query: any text, never an error.
+
+        Stop words are dropped unless the query has nothing else.
+        """
+        entries = list(map(self._entry, _surfaces.findall(text)))
+        joined = " ".join([entry[2] for entry in entries if entry[2]])
+        if not joined:
+            joined = " ".join([part for entry in entries for part in entry[:2] if part])
+        if not joined:
+            return QueryTerms((), b"")
+        terms = tuple(dict.fromkeys(joined.split(" ")))
+        return QueryTerms(terms, " ".join(terms).encode())
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Find where the terms of a text stand in it.
+
+        Yields
+        ------
+        start, end : int
+            Character offsets, ascending by start. A compound or a word is one span; in scripts
+            without spaces each character is one, and each pair of neighbours another.
+        terms : tuple of str
+            Every term of the span, stop words included.
+        """
+        for match in _surfaces.finditer(text):
+            yield from self._surface_spans(match.start(), match.group())
+
+    def highlights(self, text: str, terms: Set[str]) -> list[tuple[int, int]]:
+        """Find the stretches of a text that gave one of some terms.
+
+        The same as filtering ``spans``, several times faster.
+
+        Parameters
+        ----------
+        text : str
+            Any text.
+        terms : set of str
+            For example those of a query.
+
+        Returns
+        -------
+        list of (int, int)
+            Character offsets, ascending, without overlap.
+        """
+        surfaces = _surfaces.findall(text)
+        wanted = {surface for surface in set(surfaces) if _any_of(terms, self._entry(surface))}
+        found: list[tuple[int, int]] = []
+        if not wanted:
+            return found
+        here = 0
+        for surface in surfaces:
+            here = text.index(surface, here)  # only break characters can stand before it
+            if surface in wanted:
+                for start, end, at in self._surface_spans(here, surface):
+                    if terms.isdisjoint(at):
+                        continue
+                    if found and start < found[-1][1]:
+                        start, end = found[-1][0], max(end, found.pop()[1])
+                    found.append((start, end))
+            here += len(surface)
+        return found
+
+    def _surface_spans(self, start: int, surface: str) -> Iterator[Span]:
+        if surface.isascii() and surface.isalnum():
+            yield start, start + len(surface), _terms(self._entry(surface))
+            return
+        for offset, piece, kind in _split(surface):
+            if kind == "unspaced":
+                yield from _unspaced_spans(start + offset, piece)
+            elif terms := _terms(self._entry(piece)):
+                first, last = _core(piece) if kind is None else (0, len(piece))
+                yield start + offset + first, start + offset + last, terms
+
+
+class _Cache(dict[str, Entry]):
+    """Surface to entry; an absent surface is analysed on access.
+
+    Emptied when full: cheaper than a usage order, and the common words are back at once.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._stop_words = STOP_WORDS.get(language, frozenset())
+        # Our cache is above the stemmer's, and without its own the stemmer keeps no state.
+        self._stem_word = None if language == "none" else Stemmer.Stemmer(language, 0).stemWord
+
+    def __missing__(self, surface: str) -> Entry:
+        entry = self._analyse(surface)
+        if len(surface) <= _CACHED_CHARS:
+            if len(self) >= _CACHE_ENTRIES:
+                self.clear()
+            self[surface] = entry
+        return entry
+
+    def _analyse(self, surface: str) -> Entry:
+        body: list[str] = []
+        extra: list[str] = []
+        query: list[str] = []
+        for _, piece, kind in _split(surface):
+            if kind == "unspaced":
+                singles = [char for _, _, char in _unspaced(piece)]
+                bigrams = [a + b for a, b in pairwise(singles)]
+                body += singles
+                extra += bigrams
+                query += bigrams or singles
+            elif kind == "emoji":
+                parts = _emoji_parts.findall(piece)
+                whole = parts if len(parts) == 1 else ["".join(parts)]
+                body += parts
+                extra += whole if len(parts) > 1 else []
+                query += parts + whole
+            else:
+                for compound in _compounds.findall(_plain(piece)):
+                    self._compound(compound, body, extra, query)
+        joined = " ".join(body)
+        asked = " ".join(query)
+        return joined, " ".join(extra), joined if asked == joined else asked
+
+    def _compound(self, compound: str, body: list[str], extra: list[str], query: list[str]) -> None:
+        compound = _possessive.sub("", compound)
+        found = list(_parts.finditer(compound))
+        if not found:
+            return
+        words = [word.casefold() for match in found for word in _humps.split(match.group())]
+        whole = compound[found[0].start() : found[-1].end()].casefold()
+        if whole in self._stop_words:
+            body += map(self._term, words)
+            extra += [self._term(whole)] if len(words) > 1 else []
+            return
+        for word in words:
+            term = self._term(word)
+            body.append(term)
+            if word not in self._stop_words:
+                query.append(term)
+        if len(words) > 1:
+            extra.append(self._term(whole))
+            query.append(extra[-1])
+
+    def _term(self, word: str) -> str:
+        """Stem a folded word or keep a whole; bound its length by the same rule on both sides."""
+        if len(word) > MAX_TERM_CHARS:
+            digest = blake2b(word.encode(), digest_size=8).hexdigest()
+            return f"{word[: MAX_TERM_CHARS - 1 - len(digest)]}~{digest}"
+        if self._stem_word is None or _unstemmed.search(word):
+            return word
+        return self._stem_word(word) or word
+
+
+def _split(surface: str) -> Iterator[tuple[int, str, str | None]]:
+    """Cut a surface into (start, piece, "unspaced" | "emoji" | None for words)."""
+    if surface.isascii():
+        yield 0, surface, None
+        return
+    pending = 0  # start of the run of word characters not yet given out
+    for match in _pieces.finditer(surface):
+        if pending < match.start():
+            yield pending, surface[pending : match.start()], None
+        yield match.start(), match.group(), match.lastgroup
+        pending = match.end()
+    if pending < len(surface):
+        yield pending, surface[pending:], None
+
+
+def _plain(piece: str) -> str:
+    """Unify compatibility forms and drop accents; what is no part of a word becomes a space."""
+    if piece.isascii():
+        return piece
+    kept: list[str] = []
+    for original in unicodedata.normalize("NFC", piece):
+        if original in _LETTER_MARKS:
+            kept.append(original)
+            continue
+        for char in unicodedata.normalize("NFKD", original):
+            if char.isascii() or char.isalnum():
+                kept.append(_AS_ASCII.get(char, char))
+            elif char in _AS_ASCII:
+                kept.append(_AS_ASCII[char])
+            elif _is_mark(char):
+                if not _is_accent(char):
+                    kept.append(char)
+            elif unicodedata.category(char) != "Cf":
+                kept.append(" ")
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _unspaced(run: str) -> list[tuple[int, int, str]]:
+    """Cut a run of an unspaced script into (start, end, single character), in composed form."""
+    return [
+        (match.start(), match.end(), char)
+        for match in _clusters.finditer(run)
+        for char in unicodedata.normalize("NFKC", match.group())
+        if char.isalnum() or (_is_mark(char) and not _is_accent(char))
+    ]
+
+
+def _unspaced_spans(start: int, run: str) -> Iterator[Span]:
+    singles = _unspaced(run)
+    for index, (first, last, char) in enumerate(singles):
+        yield start + first, start + last, (char,)
+        if index + 1 < len(singles):
+            _, after, following = singles[index + 1]
+            yield start + first, start + after, (char + following,)
+
+
+def _core(piece: str) -> tuple[int, int]:
+    """Bounds of a word or compound without the punctuation around it."""
+    first, last = 0, len(piece)
+    while first < last and not piece[first].isalnum():
+        first += 1
+    while first < last and not (piece[last - 1].isalnum() or _is_mark(piece[last - 1])):
+        last -= 1
+    if first == last:
+        return 0, len(piece)
+    while last < len(piece) and piece[last] in "+#":
+        last += 1
+    return first, last
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
+
+
+def _is_accent(mark: str) -> bool:
+    """Whether a mark is no more than an accent, a point or a presentation form.
+
+    The vowel signs, viramas and nuktas of Indic scripts have classes 0 to 9, Thai and Lao vowels
+    and tones 103 to 122, and are part of the word; Hebrew and Arabic points have 10 to 36, accents
+    200 and more.
+    """
+    combining = unicodedata.combining(mark)
+    if combining:
+        return 10 <= combining <= 36 or combining >= 200
+    return unicodedata.category(mark) == "Me" or unicodedata.name(mark, "").startswith("VARIATION")
+
+
+def _terms(entry: Entry) -> tuple[str, ...]:
+    body, extra, _ = entry
+    if extra:
+        return tuple(f"{body} {extra}".split(" "))
+    return tuple(body.split(" ")) if body else ()
+
+
+def _any_of(terms: Set[str], entry: Entry) -> bool:
+    body, extra, _ = entry
+    if body in terms:
+        return True
+    return (bool(extra) or " " in body) and not terms.isdisjoint(f"{body} {extra}".split(" "))
