@@ -1,0 +1,119 @@
+"""What every command shares: an example in its help, ``--json``, the connection, exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from brain_daemon.cli import exits
+from brain_daemon.errors import BrainError, ConnectionLost
+
+if TYPE_CHECKING:
+    from brain_daemon.client import Client
+
+
+class Command(click.Command):
+    """A command with an example, shown in its own help and in that of the group."""
+
+    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.example = example
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write(f"{'':>{formatter.current_indent}}$ {self.example}\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except ConnectionLost as error:
+            raise unreachable(socket_path(ctx), error) from error
+        except BrainError as error:
+            raise exits.failure(error) from error
+        except KeyboardInterrupt:
+            raise exits.Failure("interrupted", exits.INTERRUPTED) from None
+        except BrokenPipeError:
+            _abandon_output()
+            ctx.exit(exits.PIPE_CLOSED)
+        except OSError as error:
+            _abandon_output()
+            fail_on_file(error.filename or "standard output", error)
+
+
+def _abandon_output() -> None:
+    """Keep the interpreter from flushing once more, at its end, what nobody can take."""
+    if sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def command(example: str) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a function named ``<command>_command`` as the command, with ``--json``."""
+
+    def declare(function: Callable[..., Any]) -> Command:
+        name = function.__name__.removesuffix("_command").replace("_", "-")
+        return click.command(name, cls=Command, example=example)(function)
+
+    return declare
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+)
+
+
+def socket_path(ctx: click.Context | None = None) -> Path:
+    """Give the socket of ``--socket`` or ``BRAIN_SOCKET``, else the default of this user."""
+    given = (ctx or click.get_current_context()).find_root().params.get("socket")
+    if given:
+        return Path(given)
+    from brain_daemon import paths
+
+    return Path(paths.default_socket_path())
+
+
+@contextmanager
+def daemon() -> Iterator[Client]:
+    """Connect to the daemon for the length of the block.
+
+    Raises
+    ------
+    exits.Failure
+        When nothing answers at the socket; its message says how to start the daemon.
+    """
+    from brain_daemon.client import Client
+
+    path = socket_path()
+    try:
+        client = Client(path).__enter__()
+    except (OSError, ConnectionLost) as error:
+        raise unreachable(path, error) from error
+    with client:
+        yield client
+
+
+def unreachable(path: Path, error: Exception) -> exits.Failure:
+    """Say why the daemon cannot be reached at ``path``, and the cure."""
+    if not path.exists():
+        cause, cure = "there is no socket", "start it with `brain-daemon serve`"
+    elif not path.is_socket():
+        cause, cure = "it is not a socket", "give the daemon's own with --socket"
+    elif isinstance(error.__cause__ or error, PermissionError):
+        cause, cure = "you may not connect", "see `brain doctor`"
+    elif isinstance(error.__cause__ or error, ConnectionRefusedError):
+        cause, cure = "nothing listens there", "start it with `brain-daemon serve`"
+    else:
+        cause, cure = str(error), "see its log, or `brain doctor`"
+    return exits.Failure(f"cannot reach the daemon at {path}: {cause}; {cure}", exits.UNREACHABLE)
+
+
+def fail_on_file(path: str | Path, error: OSError | ValueError) -> NoReturn:
+    """End the command because a local file cannot be read or written."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    raise exits.Failure(f"{path}: {reason}", exits.LOCAL_FILE) from error

@@ -1,0 +1,243 @@
+"""Recall answers for people: each hit with its evidence and its reasons, and what was searched.
+
+Every key is optional here: a leg, a reason or a field that a newer daemon adds is shown, and one
+that it leaves out is not missed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brain_daemon.cli.output import console, plain, safe, table
+from brain_daemon.cli.vault import path_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LEGS = ("vector", "lexical", "graph")
+RRF_K = 60
+_SNIPPET_CHARS = 300
+# Leg -> the key of its raw score in the provenance, and the name that a person reads.
+_RAW_SCORE = {"vector": ("cosine", "cos"), "lexical": ("bm25", "bm25"), "graph": ("score", "ppr")}
+
+
+def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
+    """Print a recall answer: the hits, and a footer that says what was searched."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    hits = answer.get("hits") or []
+    for number, hit in enumerate(hits, 1):
+        head = Text(f"{number:>2}. ", style="bold")
+        head.append(title(hit), style="bold cyan")
+        screen.print(head)
+        for line in (where(hit), snippet(hit), why(hit)):
+            screen.print(Padding(line, (0, 0, 0, 4)))
+        screen.print()
+    if not hits:
+        screen.print(Text(nothing(answer), style="yellow"))
+    if explain and hits:
+        screen.print(Text("How the scores came about", style="bold"))
+        screen.print(explanation(hits))
+    screen.print(Text(footer(answer), style="dim"))
+
+
+def title(hit: Mapping[str, Any]) -> str:
+    """Join the title and the heading path, which may begin with the title itself."""
+    name = str(hit.get("title") or "")
+    path = [str(part) for part in hit.get("heading_path") or []]
+    if name and path[:1] != [name]:
+        path.insert(0, name)
+    return " › ".join(safe(part) for part in path) or "(untitled)"
+
+
+def location(hit: Mapping[str, Any]) -> str:
+    """Give ``uri:lines``, a file as its path, relative where it lies below the working folder."""
+    uri = str(hit.get("uri") or "")
+    path = path_of(uri)
+    if path is not None:
+        here = Path.cwd()
+        uri = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    lines = hit.get("lines")
+    if isinstance(lines, Sequence) and len(lines) == 2:
+        first, last = lines
+        uri += f":{first}" if first == last else f":{first}-{last}"
+    return safe(uri)
+
+
+def where(hit: Mapping[str, Any]) -> Text:
+    """Give the line below the title: where, when, and which chunk."""
+    from rich.text import Text
+
+    parts = [location(hit)]
+    if hit.get("created_at"):
+        parts.append(safe(str(hit["created_at"]))[:10])
+    if hit.get("domain") not in (None, "default"):
+        parts.append(safe(str(hit["domain"])))
+    parts.append(f"id {plain(hit.get('id'), 'id')}")
+    for mark in ("pii", "flagged", "expired"):
+        if hit.get(mark):
+            parts.append(mark)
+    return Text(" · ".join(parts), style="dim")
+
+
+def snippet(hit: Mapping[str, Any]) -> Text:
+    """Give the snippet with the matched words set off; ``highlights`` are UTF-8 byte ranges."""
+    from rich.text import Text
+
+    shown = hit.get("snippet")
+    if shown is None:
+        text = str(hit.get("text") or "")
+        shown = text if len(text) <= _SNIPPET_CHARS else text[:_SNIPPET_CHARS] + "…"
+    drawn = Text()
+    for part, matched in split_at(str(shown), hit.get("highlights") or []):
+        drawn.append(safe(part), style="bold yellow" if matched else "")
+    return drawn
+
+
+def split_at(text: str, ranges: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+    """Cut ``text`` at byte ranges of its UTF-8; True marks the parts within one.
+
+    Ranges may come in any order and overlap; what lies outside the text is ignored, and a bound
+    inside a character moves to the start of that character.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    position = 0
+    for start, end in sorted((int(r[0]), int(r[1])) for r in ranges if len(r) == 2):
+        start = _boundary(data, max(start, position))
+        end = _boundary(data, min(end, len(data)))
+        if end <= start:
+            continue
+        if start > position:
+            yield data[position:start].decode("utf-8", "surrogatepass"), False
+        yield data[start:end].decode("utf-8", "surrogatepass"), True
+        position = end
+    if position < len(data):
+        yield data[position:].decode("utf-8", "surrogatepass"), False
+
+
+def _boundary(data: bytes, offset: int) -> int:
+    while 0 < offset < len(data) and data[offset] & 0xC0 == 0x80:
+        offset -= 1
+    return offset
+
+
+def why(hit: Mapping[str, Any]) -> Text:
+    """Give one line with each leg's rank, its raw score and its reason."""
+    from rich.text import Text
+
+    drawn = Text("why  ", style="dim")
+    listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
+    drawn.append(
+        " · ".join(reason(leg, found) for leg, found in listed if found) or "no leg named it",
+        style="green",
+    )
+    return drawn
+
+
+def of_leg(hit: Mapping[str, Any], leg: str) -> Mapping[str, Any] | None:
+    """Give what a leg says about a hit; None where it did not list it."""
+    found = (hit.get("provenance") or {}).get(leg)
+    return found if isinstance(found, Mapping) and found.get("rank") else None
+
+
+def reason(leg: str, found: Mapping[str, Any]) -> str:
+    """Say why a leg listed a hit: ``lexical #1 bm25 7.9 (lisbon, move)``."""
+    text = f"{leg} #{found['rank']}"
+    key, name = _RAW_SCORE[leg]
+    if leg != "graph" and isinstance(found.get(key), int | float):
+        text += f" {name} {found[key]:.{2 if leg == 'vector' else 1}f}"
+    if found.get("terms"):
+        text += f" ({', '.join(safe(str(term)) for term in found['terms'])})"
+    if found.get("path"):
+        text += f" via {graph_path(found['path'])}"
+    return text
+
+
+def graph_path(path: Sequence[Any]) -> str:
+    """Write the nodes of a graph path, a seed first, the hit last."""
+    return " → ".join(_node(node) for node in path)
+
+
+def _node(node: Any) -> str:
+    if isinstance(node, Mapping):
+        for key in ("name", "entity", "title", "uri", "id"):
+            if node.get(key):
+                return safe(str(node[key]))
+    return plain(node)
+
+
+def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
+    """Draw the legs side by side: rank and raw score of each, and the sum that fuses them."""
+    headings = ["#", "hit", *(f"{leg} #, {_RAW_SCORE[leg][1]}" for leg in LEGS), "fused", "graph"]
+    rows: list[list[Any]] = []
+    for number, hit in enumerate(hits, 1):
+        row: list[Any] = [number, title(hit)[:40]]
+        terms = []
+        for leg in LEGS:
+            found = of_leg(hit, leg)
+            if found is None:
+                row.append("–")
+                continue
+            raw = found.get(_RAW_SCORE[leg][0])
+            row.append(f"#{found['rank']}  {raw:.4g}" if raw is not None else f"#{found['rank']}")
+            terms.append(f"1/{RRF_K + found['rank']}")
+        fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
+        row.append(f"{' + '.join(terms)} = {_score(fused)}" if terms else _score(fused))
+        graph = of_leg(hit, "graph")
+        row.append(graph_path(graph["path"]) if graph and graph.get("path") else "–")
+        rows.append(row)
+    return table(headings, rows)
+
+
+def _score(value: Any) -> str:
+    return f"{value:.5f}" if isinstance(value, float) else plain(value)
+
+
+def nothing(answer: Mapping[str, Any]) -> str:
+    """Say why there is no hit, as far as the answer tells."""
+    visible = answer.get("visible")
+    because = answer.get("reason") or (answer.get("assessment") or {}).get("reason")
+    if because:
+        return f"Nothing found: {safe(str(because))}"
+    if visible == 0:
+        return "Nothing found: no memory is visible to you under these filters."
+    decision = safe(str(answer.get("decision") or "no match"))
+    return f"Nothing found ({decision}) among {plain(visible)} visible chunks."
+
+
+def footer(answer: Mapping[str, Any]) -> str:
+    """Say which legs ran, which did not and why, over how many chunks, and how long it took."""
+    ran, skipped = [], []
+    for leg, state in (answer.get("legs") or {}).items():
+        name = safe(str(leg))
+        because = _skip_reason(state)
+        if because is None:
+            ran.append(name)
+        else:
+            skipped.append(f"{name} skipped ({because})" if because else f"{name} skipped")
+    parts = [" + ".join(ran)] if ran else []
+    parts += skipped
+    if isinstance(answer.get("visible"), int):
+        parts.append(f"{answer['visible']:,} chunks visible")
+    if isinstance(answer.get("took_us"), int | float):
+        parts.append(f"{answer['took_us'] / 1000:.2f} ms")
+    if answer.get("trace_id"):
+        parts.append(f"trace {safe(str(answer['trace_id']))}")
+    return " · ".join(parts)
+
+
+def _skip_reason(state: Any) -> str | None:
+    """Give None for a leg that ran, else its reason, which may be empty."""
+    if isinstance(state, Mapping):
+        if state.get("ran", state.get("run", not state.get("skipped"))):
+            return None
+        because = state.get("reason") or state.get("skipped")
+        return safe(because) if isinstance(because, str) else ""
+    if isinstance(state, str):
+        return None if re.fullmatch("run|ran|ok", state) else safe(state)
+    return None if state else ""

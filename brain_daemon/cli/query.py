@@ -1,0 +1,97 @@
+"""Commands that read memories: ``recall`` and ``get``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from brain_daemon.cli import exits
+from brain_daemon.cli.command import command, daemon, json_option
+from brain_daemon.cli.output import plain, print_json, safe_lines
+
+SOURCES = ("memory", "markdown", "structured", "manual", "vault")
+
+
+@command(example='brain recall "When did Ana move to Lisbon?" --k 5 --explain')
+@click.argument("query")
+@click.option("--k", type=int, help="How many hits.  [default: the daemon's]")
+@click.option("--explain", is_flag=True, help="Show ranks and scores of each leg, and their sum.")
+@click.option("--domain", help="Only memories of this domain.")
+@click.option(
+    "--source", "sources", multiple=True, type=click.Choice(SOURCES), help="Only this; repeatable."
+)
+@click.option("--since", help="Only from this moment on: ISO 8601, read as UTC without an offset.")
+@click.option("--until", help="Only before this moment.")
+@click.option("--no-graph", is_flag=True, help="Leave the graph leg out.")
+@click.option("--include-decayed", is_flag=True, help="Also memories that have expired.")
+@json_option
+@click.pass_context
+def recall_command(
+    ctx: click.Context,
+    query: str,
+    k: int | None,
+    explain: bool,
+    domain: str | None,
+    sources: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    no_graph: bool,
+    include_decayed: bool,
+    as_json: bool,
+) -> None:
+    """Find the memories that answer a question, with the reasons for each.
+
+    Exit code 1 when nothing was found.
+    """
+    given: dict[str, Any] = {
+        "q": query,
+        "k": k,
+        "domain": domain,
+        "sources": list(sources) or None,
+        "since": since,
+        "until": until,
+        "graph": False if no_graph else None,
+        "include_decayed": include_decayed or None,
+    }
+    with daemon() as client:
+        answer = client.call("recall", **{n: v for n, v in given.items() if v is not None})
+    if as_json:
+        print_json(answer)
+    else:
+        from brain_daemon.cli.hits import print_answer
+
+        print_answer(answer, explain=explain)
+    if not answer.get("hits"):
+        ctx.exit(exits.NEGATIVE)
+
+
+@command(example="brain get 17")
+@click.argument("chunk_id", metavar="ID", type=int)
+@json_option
+def get_command(chunk_id: int, as_json: bool) -> None:
+    """Show one chunk in full, by the id that recall prints."""
+    with daemon() as client:
+        chunk = client.call("get", id=chunk_id)
+    if as_json:
+        print_json(chunk)
+        return
+    from rich.text import Text
+
+    from brain_daemon.cli.hits import location, title
+    from brain_daemon.cli.output import console, flatten, pairs
+
+    screen = console()
+    screen.print(Text(title(chunk), style="bold cyan"))
+    screen.print(Text(location(chunk), style="dim"))
+    screen.print()
+    screen.print(Text(safe_lines(str(chunk.get("text", "")))))
+    screen.print()
+    shown = {"text", "title", "heading_path", "uri", "lines"}
+    screen.print(
+        pairs(
+            (name, plain(value, name))
+            for name, value in flatten(chunk)
+            if name not in shown and value not in (None, "", False, [])
+        )
+    )
