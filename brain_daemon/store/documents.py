@@ -1,0 +1,326 @@
+"""Documents: storing a new one, a new revision or nothing; finding, removing.
+
+A document is named by (uri, owner, domain). ``put`` and ``remove`` run inside the caller's
+transaction and report what changed, so that the resident index can follow without reading back.
+"""
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+
+from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
+from brain_daemon.store import fulltext, graph, vectors
+
+FORGOTTEN_HASH = bytes(32)  # of a document that lost a chunk: no text has it
+
+
+@dataclass(frozen=True, slots=True)
+class PutResult:
+    """What `put` did; the lists after ``removed_entity_ids`` run parallel to the chunks."""
+
+    document_id: int
+    uri: str
+    revision: int
+    created: bool
+    unchanged: bool
+    chunk_ids: list[int] = field(default_factory=list)
+    removed_chunk_ids: list[int] = field(default_factory=list)
+    removed_entity_ids: list[int] = field(default_factory=list)
+    previous_ids: list[int | None] = field(default_factory=list)
+    entity_ids: list[list[int]] = field(default_factory=list)
+    edges: list[graph.Edge] = field(default_factory=list)
+    new_entities: list[tuple[int, str, str]] = field(default_factory=list)  # (id, key, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What left the store, ids ascending."""
+
+    chunk_ids: list[int]
+    entity_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document without its text."""
+
+    id: int
+    uri: str
+    revision: int
+    title: str
+    content_hash: bytes
+    tags: Tags
+    writer: dict[str, Any]
+    stored_at_us: int
+
+
+def put(
+    conn: apsw.Connection, document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int
+) -> PutResult:
+    """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
+
+    A revision keeps the document's id; its old chunks leave every table and its new ones get new
+    ids. ``uri`` None stores a new document and names it ``memory:<id>``.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        Inside a transaction (a savepoint, if one refusal must not undo its neighbours).
+    document : PreparedDocument
+    writer : mapping
+        ``uid``, ``pid`` and ``name`` from the peer's credentials.
+    stored_at_us : int
+        UTC microseconds since the epoch.
+
+    Returns
+    -------
+    PutResult
+        When ``unchanged``, every list is empty and nothing was written.
+    """
+    tags = document.tags
+    found = None
+    if document.uri is not None:
+        found = conn.execute(
+            "SELECT id, uri, revision, content_hash FROM document "
+            "WHERE uri = ? AND owner = ? AND domain = ?",
+            (document.uri, tags.owner, tags.domain),
+        ).fetchone()
+        if found is not None and found[3] == document.content_hash:
+            return PutResult(found[0], found[1], found[2], created=False, unchanged=True)
+
+    sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
+    row = _row(document, writer, stored_at_us)
+    removed: list[int] = []
+    touched: list[int] = []
+    if found is None:
+        document_id, uri = _insert(conn, document.uri, sequence.get("document", 0) + 1, row)
+        revision = 1
+    else:
+        document_id, uri, revision = found[0], found[1], found[2] + 1
+        removed = _chunk_ids(conn, document_id)
+        touched = _delete_chunks(conn, removed)
+        conn.execute(_UPDATE, (*row, document_id))
+
+    first_id = sequence.get("chunk", 0) + 1
+    chunk_ids = list(range(first_id, first_id + len(document.chunks)))
+    previous_ids: list[int | None] = []
+    if chunk_ids:
+        previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
+    ids, created = graph.intern(conn, document.chunks, sequence.get("entity", 0) + 1)
+    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document.chunks)
+    entity_ids, edges = graph.link(conn, chunk_ids, document.chunks, ids)
+    return PutResult(
+        document_id=document_id,
+        uri=uri,
+        revision=revision,
+        created=found is None,
+        unchanged=False,
+        chunk_ids=chunk_ids,
+        removed_chunk_ids=removed,
+        removed_entity_ids=graph.prune(conn, touched),
+        previous_ids=previous_ids,
+        entity_ids=entity_ids,
+        edges=edges,
+        new_entities=created,
+    )
+
+
+def find(
+    conn: apsw.Connection,
+    *,
+    uri: str | None = None,
+    document_id: int | None = None,
+    chunk_id: int | None = None,
+) -> list[StoredDocument]:
+    """Give the documents with this uri (one for each owner and domain), id or chunk.
+
+    Exactly one is to be given. By id ascending; empty when there is none. Whether the caller may
+    see them is not asked here.
+    """
+    value: str | int | None
+    if document_id is not None:
+        where, value = "id = ?", document_id
+    elif chunk_id is not None:
+        where, value = "id = (SELECT document_id FROM chunk WHERE id = ?)", chunk_id
+    else:
+        where, value = "uri = ?", uri
+    rows = conn.execute(f"{_SELECT} WHERE {where} ORDER BY id", (value,))
+    return [_document(row) for row in rows]
+
+
+def iterate(conn: apsw.Connection, uri_prefix: str = "") -> Iterator[StoredDocument]:
+    """Give the documents whose uri starts so, by uri, then id."""
+    rows = conn.execute(
+        f"{_SELECT} WHERE uri >= ?1 AND substr(uri, 1, length(?1)) = ?1 ORDER BY uri, id",
+        (uri_prefix,),
+    )
+    return map(_document, rows)
+
+
+def remove(conn: apsw.Connection, document_id: int) -> Removal:
+    """Remove a document and all that hangs on it; unknown ids remove nothing."""
+    chunk_ids = _chunk_ids(conn, document_id)
+    touched = _delete_chunks(conn, chunk_ids)
+    conn.execute("DELETE FROM document WHERE id = ?", (document_id,))
+    return Removal(chunk_ids, graph.prune(conn, touched))
+
+
+def remove_chunk(conn: apsw.Connection, chunk_id: int) -> Removal:
+    """Remove one chunk, and its document with the last one.
+
+    The document's hash is cleared: the same content stored again is a new revision, whole.
+    """
+    row = conn.execute("SELECT document_id FROM chunk WHERE id = ?", (chunk_id,)).fetchone()
+    if row is None:
+        return Removal([], [])
+    document_id = row[0]
+    if _chunk_ids(conn, document_id) == [chunk_id]:
+        return remove(conn, document_id)
+    touched = _delete_chunks(conn, [chunk_id])
+    conn.execute("UPDATE document SET content_hash = ? WHERE id = ?", (FORGOTTEN_HASH, document_id))
+    return Removal([chunk_id], graph.prune(conn, touched))
+
+
+_COLUMNS = (
+    "owner, domain, title, content_hash, source, access_scope, node_kind, lawful_basis, region, "
+    "pii, created_at, expires_at, thread, seq, writer_uid, writer_pid, writer_name, stored_at"
+)
+_INSERT = (
+    f"INSERT INTO document({_COLUMNS}, id, uri, revision) "
+    f"VALUES ({'?, ' * (_COLUMNS.count(',') + 1)}?, ?, 1)"
+)
+_UPDATE = (
+    f"UPDATE document SET revision = revision + 1, {_COLUMNS.replace(',', ' = ?,')} = ? "
+    "WHERE id = ?"
+)
+_SELECT = f"SELECT id, uri, revision, {_COLUMNS} FROM document"
+
+
+def _row(
+    document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int
+) -> tuple[Any, ...]:
+    tags = document.tags
+    return (
+        tags.owner,
+        tags.domain,
+        document.title,
+        document.content_hash,
+        tags.source,
+        tags.access_scope,
+        tags.node_kind,
+        tags.lawful_basis,
+        tags.region,
+        int(tags.pii),
+        tags.created_at_us,
+        tags.expires_at_us,
+        tags.thread,
+        tags.seq,
+        writer["uid"],
+        writer["pid"],
+        writer["name"],
+        stored_at_us,
+    )
+
+
+def _document(row: Sequence[Any]) -> StoredDocument:
+    (
+        document_id, uri, revision, owner, domain, title, content_hash, source, access_scope,
+        node_kind, lawful_basis, region, pii, created_at, expires_at, thread, seq,
+        uid, pid, name, stored_at,
+    ) = row  # fmt: skip
+    tags = Tags(
+        source, domain, access_scope, owner, node_kind, lawful_basis, region, bool(pii),
+        created_at, expires_at, thread, seq,
+    )  # fmt: skip
+    writer = {"uid": uid, "pid": pid, "name": name}
+    return StoredDocument(document_id, uri, revision, title, content_hash, tags, writer, stored_at)
+
+
+def _insert(
+    conn: apsw.Connection, uri: str | None, document_id: int, row: tuple[Any, ...]
+) -> tuple[int, str]:
+    if uri is not None:
+        conn.execute(_INSERT, (*row, document_id, uri))
+        return document_id, uri
+    while True:
+        uri = f"memory:{document_id}"
+        conn.execute(
+            f"{_INSERT} ON CONFLICT (uri, owner, domain) DO NOTHING", (*row, document_id, uri)
+        )
+        if conn.changes():
+            return document_id, uri
+        document_id += 1  # an import brought a document of that name: this id is skipped
+
+
+def _insert_chunks(
+    conn: apsw.Connection,
+    document_id: int,
+    chunk_ids: Sequence[int],
+    previous_ids: Sequence[int | None],
+    chunks: Sequence[PreparedChunk],
+) -> None:
+    numbered = list(zip(chunk_ids, chunks, strict=True))
+    conn.executemany(
+        "INSERT INTO chunk(id, document_id, ordinal, previous_id, line_start, line_end, "
+        "heading_path, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                chunk_id,
+                document_id,
+                ordinal,
+                previous_id,
+                chunk.line_start,
+                chunk.line_end,
+                json.dumps(chunk.heading_path, ensure_ascii=False) if chunk.heading_path else "[]",
+                chunk.text,
+            )
+            for ordinal, ((chunk_id, chunk), previous_id) in enumerate(
+                zip(numbered, previous_ids, strict=True)
+            )
+        ],
+    )
+    conn.executemany(
+        fulltext.INSERT,
+        [(id_, c.terms.title, c.terms.body, c.terms.extra) for id_, c in numbered],
+    )
+    conn.executemany(
+        vectors.INSERT, [(id_, *vectors.encode(c.vector, c.scale)) for id_, c in numbered]
+    )
+
+
+def _chunk_ids(conn: apsw.Connection, document_id: int) -> list[int]:
+    rows = conn.execute("SELECT id FROM chunk WHERE document_id = ? ORDER BY id", (document_id,))
+    return [row[0] for row in rows]
+
+
+def _delete_chunks(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]:
+    """Take chunks out of every table; give the entities that may have lost their support."""
+    if not chunk_ids:
+        return []
+    ids = apsw.carray(array("q", chunk_ids))
+    touched = graph.unlink(conn, chunk_ids)
+    conn.execute("DELETE FROM chunk_fts WHERE rowid IN carray(?)", (ids,))
+    conn.executemany("DELETE FROM chunk_vec WHERE rowid = ?", [(id_,) for id_ in chunk_ids])
+    conn.execute("DELETE FROM chunk WHERE id IN carray(?)", (ids,))
+    return touched
+
+
+def _thread_end(conn: apsw.Connection, document_id: int, tags: Tags) -> int | None:
+    """Find the last chunk of the thread's document with the greatest (seq, id) up to this one's.
+
+    A missing ``seq`` counts as 0. Documents stored earlier are not linked anew.
+    """
+    if tags.thread is None:
+        return None
+    row = conn.execute(
+        "SELECT (SELECT max(id) FROM chunk WHERE document_id = document.id) FROM document "
+        "WHERE thread = ?1 AND owner = ?2 AND domain = ?3 "
+        "AND (ifnull(seq, 0), id) < (ifnull(?4, 0), ?5) "
+        "ORDER BY ifnull(seq, 0) DESC, id DESC LIMIT 1",
+        (tags.thread, tags.owner, tags.domain, tags.seq, document_id),
+    ).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,135 @@
+"""The FTS5 table: analysed terms, safe MATCH expressions, the BM25 oracle, integrity.
+
+FTS5 keeps the terms of ``text.analyzer`` as they are (its tokenizer splits at spaces only), so
+it answers phrases and is the oracle of the resident BM25 kernel. Not here: analysing text.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import apsw
+
+from brain_daemon.model import Terms
+from brain_daemon.store import meta
+from brain_daemon.text.analyzer import FTS5_TOKENIZE
+
+STAGING_BATCH = 1_000
+
+INSERT = "INSERT INTO chunk_fts(rowid, title, body, extra) VALUES (?, ?, ?, ?)"
+
+
+def create(conn: apsw.Connection, table: str = "chunk_fts") -> None:
+    """Create the empty table."""
+    conn.execute(
+        f"CREATE VIRTUAL TABLE {table} USING fts5(title, body, extra, tokenize={FTS5_TOKENIZE})"
+    )
+
+
+def write_analyzer(conn: apsw.Connection, analyzer_version: int, language: str) -> None:
+    """Record which rules made the terms."""
+    meta.write(conn, "analyzer_version", str(analyzer_version))
+    meta.write(conn, "language", language)
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """Give the MATCH expression for chunks with any of the terms; empty for no terms.
+
+    Parameters
+    ----------
+    terms : iterable of str
+        Whatever they hold, each is a string to FTS5 and never an operator.
+    """
+    return " OR ".join(map(_quote, terms))
+
+
+def match_phrase(terms: Sequence[str]) -> str:
+    """Give the MATCH expression for the terms one after the other in a chunk's body."""
+    return "body : " + _quote(" ".join(terms)) if terms else ""
+
+
+def _quote(term: str) -> str:
+    # FTS5 ends its expression at a NUL.
+    return '"' + term.replace("\0", " ").replace('"', '""') + '"'
+
+
+def match(conn: apsw.Connection, expression: str, limit: int) -> list[int]:
+    """Give the chunk ids that match, ascending, at most ``limit``; no ranking."""
+    if not expression:
+        return []
+    statement = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY rowid LIMIT ?"
+    return [row[0] for row in conn.execute(statement, (expression, limit))]
+
+
+def rank_bm25(conn: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
+    """Rank the chunks that match by FTS5's own BM25: the oracle of the resident kernel.
+
+    Returns
+    -------
+    list of (chunk_id, score)
+        Larger is better (FTS5's value negated); ties by id ascending.
+    """
+    if not expression:
+        return []
+    # By the function and not by the hidden column ``rank``, which is sorted match by match.
+    statement = (
+        "SELECT rowid, -bm25(chunk_fts) AS score FROM chunk_fts WHERE chunk_fts MATCH ? "
+        "ORDER BY score DESC, rowid LIMIT ?"
+    )
+    return list(conn.execute(statement, (expression, limit)))
+
+
+def replace_terms(
+    conn: apsw.Connection,
+    analyzer_version: int,
+    language: str,
+    rows: Iterable[tuple[int, Terms]],
+) -> int:
+    """Replace every chunk's terms by another analyser's, in transactions of its own.
+
+    The new table is built beside the old one, a batch a commit, and takes its name in one last
+    transaction. Killed at any moment, the store still holds the old one whole.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        The writer, outside a transaction; nobody else writes meanwhile.
+    rows : iterable of (chunk_id, Terms)
+        For every chunk; read once, lazily.
+
+    Returns
+    -------
+    int
+        Chunks now indexed.
+
+    Raises
+    ------
+    ValueError
+        A chunk has no new terms; the old table stays.
+    """
+    with conn:
+        conn.execute("DROP TABLE IF EXISTS staged_fts")
+        create(conn, "staged_fts")
+    iterator = iter(rows)
+    while batch := list(islice(iterator, STAGING_BATCH)):
+        with conn:
+            conn.executemany(
+                "INSERT INTO staged_fts(rowid, title, body, extra) VALUES (?, ?, ?, ?)",
+                [(chunk_id, t.title, t.body, t.extra) for chunk_id, t in batch],
+            )
+    with conn:
+        missing = conn.execute(
+            "SELECT count(*) FROM chunk WHERE id NOT IN (SELECT id FROM staged_fts_docsize)"
+        ).get
+        if missing:
+            raise ValueError(f"{missing} chunks have no new terms")
+        conn.execute("DROP TABLE chunk_fts")
+        conn.execute("ALTER TABLE staged_fts RENAME TO chunk_fts")
+        write_analyzer(conn, analyzer_version, language)
+    return int(conn.execute("SELECT count(*) FROM chunk").get)
+
+
+def terms(conn: apsw.Connection, chunk_ids: Iterable[int]) -> Iterator[Terms]:
+    """Give the stored terms of chunks that exist, in the order asked."""
+    statement = "SELECT title, body, extra FROM chunk_fts WHERE rowid = ?"
+    for chunk_id in chunk_ids:
+        yield Terms(*next(conn.execute(statement, (chunk_id,))))

@@ -1,0 +1,194 @@
+"""Entities, mentions and edges: finding or making them, reading them, removing the unsupported.
+
+An entity lives as long as some chunk mentions it or some edge ends at it. Not here: traversal
+and ranking, which run on the resident graph.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import apsw
+
+from brain_daemon.model import PreparedChunk
+from brain_daemon.text.names import entity_key
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity as stored; ``name`` and ``kind`` are those of its first mention."""
+
+    id: int
+    key: str
+    name: str
+    kind: str
+
+
+class Edge(NamedTuple):
+    """A typed, directed edge and the chunk that states it."""
+
+    source_id: int
+    target_id: int
+    relation: str
+    chunk_id: int
+
+
+def intern(
+    conn: apsw.Connection, chunks: Sequence[PreparedChunk], next_id: int
+) -> tuple[dict[str, int], list[tuple[int, str, str]]]:
+    """Find every entity that the chunks name, and make those that are new.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        Inside a transaction.
+    chunks : sequence of PreparedChunk
+    next_id : int
+        The first unused entity id.
+
+    Returns
+    -------
+    ids : dict
+        Entity id by name as written; a name whose key is empty is absent.
+    created : list of (id, key, name)
+    """
+    kinds: dict[str, str] = {}
+    for chunk in chunks:
+        for mention in chunk.mentions:
+            kinds.setdefault(mention.name, mention.kind)
+        for relation in chunk.relations:
+            kinds.setdefault(relation.subject, "link")
+            kinds.setdefault(relation.object, "link")
+    if not kinds:
+        return {}, []
+    keys = {name: key for name in kinds if (key := entity_key(name))}
+    known = find_ids(conn, set(keys.values()))
+    created: list[tuple[int, str, str]] = []
+    rows: list[tuple[int, str, str, str]] = []
+    for name, key in keys.items():
+        if key not in known:
+            known[key] = next_id
+            created.append((next_id, key, name))
+            rows.append((next_id, key, name, kinds[name]))
+            next_id += 1
+    if rows:
+        conn.executemany("INSERT INTO entity(id, key, name, kind) VALUES (?, ?, ?, ?)", rows)
+    return {name: known[key] for name, key in keys.items()}, created
+
+
+def find_ids(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, int]:
+    """Give the ids of the entities with these keys; unknown keys are absent."""
+    asked = tuple(keys)
+    if not asked:
+        return {}
+    statement = "SELECT key, id FROM carray(?) AS asked CROSS JOIN entity ON key = asked.value"
+    return dict(conn.execute(statement, (apsw.carray(asked),)))
+
+
+def link(
+    conn: apsw.Connection,
+    chunk_ids: Sequence[int],
+    chunks: Sequence[PreparedChunk],
+    ids: Mapping[str, int],
+) -> tuple[list[list[int]], list[Edge]]:
+    """Store the mentions and edges of new chunks.
+
+    Returns
+    -------
+    entity_ids : list of list of int
+        For each chunk the entities it mentions, each once, in order of first mention.
+    edges : list of Edge
+        Each once; edges whose two ends are one entity are left out.
+    """
+    entity_ids: list[list[int]] = []
+    mentions: list[tuple[int, int, str]] = []
+    edges: dict[tuple[int, int, int, str], None] = {}
+    for chunk_id, chunk in zip(chunk_ids, chunks, strict=True):
+        kinds: dict[int, str] = {}
+        for mention in chunk.mentions:
+            if mention.name in ids:
+                kinds.setdefault(ids[mention.name], mention.kind)
+        entity_ids.append(list(kinds))
+        mentions += [(chunk_id, entity_id, kind) for entity_id, kind in kinds.items()]
+        for relation in chunk.relations:
+            source, target = ids.get(relation.subject), ids.get(relation.object)
+            if source is not None and target is not None and source != target:
+                edges[chunk_id, source, target, relation.relation] = None
+    if mentions:
+        conn.executemany(
+            "INSERT INTO mention(chunk_id, entity_id, kind) VALUES (?, ?, ?)", mentions
+        )
+    if edges:
+        conn.executemany(
+            "INSERT INTO edge(chunk_id, source_id, target_id, relation) VALUES (?, ?, ?, ?)",
+            list(edges),
+        )
+    return entity_ids, [
+        Edge(source, target, name, chunk_id) for chunk_id, source, target, name in edges
+    ]
+
+
+def unlink(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]:
+    """Remove the mentions and edges of chunks.
+
+    Returns
+    -------
+    list of int
+        The entities that lost something: candidates for `prune`, once nothing new names them.
+    """
+    ids = apsw.carray(array("q", chunk_ids))
+    touched = conn.execute(
+        "SELECT entity_id FROM mention WHERE chunk_id IN carray(?1) "
+        "UNION SELECT source_id FROM edge WHERE chunk_id IN carray(?1) "
+        "UNION SELECT target_id FROM edge WHERE chunk_id IN carray(?1)",
+        (ids,),
+    ).fetchall()
+    if touched:
+        conn.execute("DELETE FROM mention WHERE chunk_id IN carray(?)", (ids,))
+        conn.execute("DELETE FROM edge WHERE chunk_id IN carray(?)", (ids,))
+    return [int(row[0]) for row in touched]
+
+
+def prune(conn: apsw.Connection, candidates: Sequence[int]) -> list[int]:
+    """Remove those of the candidates that nothing supports any more; give their ids."""
+    if not candidates:
+        return []
+    gone = conn.execute(
+        "DELETE FROM entity WHERE id IN carray(?) "
+        "AND NOT EXISTS (SELECT 1 FROM mention WHERE entity_id = entity.id) "
+        "AND NOT EXISTS (SELECT 1 FROM edge WHERE source_id = entity.id) "
+        "AND NOT EXISTS (SELECT 1 FROM edge WHERE target_id = entity.id) RETURNING id",
+        (apsw.carray(array("q", candidates)),),
+    )
+    return sorted(int(row[0]) for row in gone)
+
+
+def entities(conn: apsw.Connection, ids: Sequence[int]) -> list[Entity]:
+    """Give entities by id, in the order asked; unknown ids are skipped."""
+    if not ids:
+        return []
+    rows = conn.execute(
+        "SELECT id, key, name, kind FROM entity WHERE id IN carray(?)",
+        (apsw.carray(array("q", ids)),),
+    )
+    found = {row[0]: Entity(*row) for row in rows}
+    return [found[entity_id] for entity_id in ids if entity_id in found]
+
+
+def relations(conn: apsw.Connection, entity_id: int) -> list[Edge]:
+    """Give every edge that starts or ends at an entity, by (source, target, relation, chunk)."""
+    rows = conn.execute(
+        "SELECT source_id, target_id, relation, chunk_id FROM edge "
+        "WHERE source_id = ?1 OR target_id = ?1 ORDER BY 1, 2, 3, 4",
+        (entity_id,),
+    )
+    return [Edge(*row) for row in rows]
+
+
+def mentioning(conn: apsw.Connection, entity_id: int) -> list[int]:
+    """Give the chunks that mention an entity, ascending."""
+    rows = conn.execute(
+        "SELECT chunk_id FROM mention WHERE entity_id = ? ORDER BY chunk_id", (entity_id,)
+    )
+    return [row[0] for row in rows]
