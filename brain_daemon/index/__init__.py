@@ -1,0 +1,1 @@
+"""The resident mirror of the store: what recall scans instead of SQLite."""

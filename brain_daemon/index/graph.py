@@ -1,0 +1,184 @@
+"""The resident graph: passages and entities as nodes, their links as weighted edges.
+
+Node ``2 * row`` is a passage, node ``2 * entity_index + 1`` an entity. Entity indices are the ids
+of a `Vocabulary` over entity keys, so a name is linked without a Python object per entity.
+Seeds and ranking are recall's business.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon._ext.bm25 import Vocabulary
+from brain_daemon._ext.ppr import Graph, neighbors
+from brain_daemon.index import growable
+
+MENTION_WEIGHT = 1.0
+RELATION_WEIGHT = 1.0
+TAXONOMY_WEIGHT = 0.1  # says what kind of thing it is, not what happened to it
+SEQUENCE_WEIGHT = 0.5
+TAXONOMY_RELATIONS = frozenset({"tagged_with", "alias_of"})
+
+_KEY_SPACE = b"\x1f"  # stands for the spaces inside a key: Vocabulary splits there
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Undirected weighted links between nodes, each on the evidence of a row; equal shapes."""
+
+    a: Codes
+    b: Codes
+    weight: Floats
+    evidence: Codes
+
+    @classmethod
+    def mentions(cls, rows: Ints, entities: Codes) -> "Links":
+        """Passages and the entities that they name; no pair twice."""
+        return cls._of(2 * rows, 2 * entities + 1, MENTION_WEIGHT, rows)
+
+    @classmethod
+    def relations(
+        cls, sources: Codes, targets: Codes, weights: npt.ArrayLike, rows: Ints
+    ) -> "Links":
+        """Typed edges between entities, stated in ``rows``."""
+        return cls._of(2 * sources + 1, 2 * targets + 1, weights, rows)
+
+    @classmethod
+    def sequence(cls, rows: Ints, previous_rows: Ints) -> "Links":
+        """Passages and the passages right before them."""
+        return cls._of(2 * rows, 2 * previous_rows, SEQUENCE_WEIGHT, rows)
+
+    @classmethod
+    def join(cls, parts: Sequence["Links"]) -> "Links":
+        return cls(
+            np.concatenate([part.a for part in parts]),
+            np.concatenate([part.b for part in parts]),
+            np.concatenate([part.weight for part in parts]),
+            np.concatenate([part.evidence for part in parts]),
+        )
+
+    @classmethod
+    def _of(
+        cls, a: npt.ArrayLike, b: npt.ArrayLike, weight: npt.ArrayLike, rows: npt.ArrayLike
+    ) -> "Links":
+        """Keep the links whose evidence and ends are resident (row and index >= 0)."""
+        a, b, rows = (np.asarray(x, np.int32) for x in (a, b, rows))
+        weight = np.broadcast_to(np.asarray(weight, np.float32), a.shape)
+        kept = (a >= 0) & (b >= 0) & (rows >= 0)
+        return cls(a[kept], b[kept], weight[kept], rows[kept])
+
+
+def relation_weight(relation: str) -> float:
+    """Weight of a typed edge between entities."""
+    return TAXONOMY_WEIGHT if relation in TAXONOMY_RELATIONS else RELATION_WEIGHT
+
+
+def encode_keys(keys: Iterable[str]) -> bytes:
+    """Join entity keys for `Vocabulary`, which splits on single spaces."""
+    return b" ".join(key.encode().replace(b" ", _KEY_SPACE) for key in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityGraph:
+    """Graph, entity names and what damps hubs."""
+
+    graph: Graph
+    keys: Vocabulary
+    entity_id: Ints  # by entity index: the store's newest id of that key
+    known_id: Ints  # ascending: every entity id seen …
+    known_index: Codes  # … and its entity index
+    degree: Codes  # by entity index: living passages that name it
+    factors: Floats  # by node: multiplies the weight of edges into it
+
+    @classmethod
+    def empty(cls) -> "EntityGraph":
+        ids, codes = growable.empty(np.int64), growable.empty(np.int32)
+        return cls(Graph(), Vocabulary(), ids, ids, codes, codes, growable.empty(np.float32))
+
+    def lookup(self, keys: Sequence[str]) -> Codes:
+        """Entity indices of keys, shape (len(keys),); -1 where there is none."""
+        return self.keys.lookup(encode_keys(keys)) if keys else np.empty(0, np.int32)
+
+    def key(self, index: int) -> str:
+        """The key of an entity."""
+        return self.keys.term(index).replace(_KEY_SPACE, b" ").decode()
+
+    def indices(self, entity_ids: Sequence[int] | Ints) -> Codes:
+        """Entity indices of the store's entity ids.
+
+        Raises
+        ------
+        ValueError
+            If an id was never added: the mirror and the store would drift apart.
+        """
+        wanted = np.asarray(entity_ids, np.int64)
+        if not len(wanted):
+            return np.empty(0, np.int32)
+        found = np.searchsorted(self.known_id, wanted)
+        if (
+            not len(self.known_id)
+            or (found == len(self.known_id)).any()
+            or (self.known_id[found] != wanted).any()
+        ):
+            raise ValueError("an edge or mention names an entity id that was never added")
+        return self.known_index[found]
+
+    def add_entities(self, entities: Sequence[tuple[int, str]]) -> "EntityGraph":
+        """Add ``(id, key)`` pairs, ids ascending; a key that comes back keeps its index."""
+        if not entities:
+            return self
+        n_before = len(self.keys)
+        joined = encode_keys(key for _, key in entities)
+        self.keys.count(joined)
+        ids = np.fromiter((entity_id for entity_id, _ in entities), np.int64, len(entities))
+        index = self.keys.lookup(joined)
+        entity_id = growable.extend(
+            self.entity_id, np.zeros(len(self.keys) - n_before, np.int64)
+        ).copy()
+        entity_id[index] = ids
+        entity_id.flags.writeable = False
+        return replace(
+            self,
+            entity_id=entity_id,
+            known_id=growable.extend(self.known_id, ids),
+            known_index=growable.extend(self.known_index, index),
+            degree=np.concatenate((self.degree, np.zeros(len(self.keys) - n_before, np.int32))),
+        )
+
+    def link(self, links: Links, n_rows: int) -> "EntityGraph":
+        """Add links in both directions; afterwards the graph covers ``n_rows`` passages."""
+        graph, degree = self.graph, self.degree
+        if len(links.a):
+            graph = graph.append(
+                np.concatenate((links.a, links.b)),
+                np.concatenate((links.b, links.a)),
+                np.concatenate((links.weight, links.weight)),
+                np.concatenate((links.evidence, links.evidence)),
+            )
+            named = links.b[(links.a % 2 == 0) & (links.b % 2 == 1)] // 2
+            degree = degree + np.bincount(named, minlength=len(degree)).astype(np.int32)
+        return replace(self, graph=graph, degree=degree, factors=_factors(degree, n_rows))
+
+    def unlink(self, rows: Ints, alive: npt.NDArray[np.uint8]) -> "EntityGraph":
+        """Let the degrees forget dying rows; ``alive`` is the mask from before their death."""
+        if not len(rows):
+            return self
+        degree = self.degree.copy()
+        for row in rows.tolist():
+            targets = neighbors(self.graph, 2 * row, alive)[0]
+            degree[targets[targets % 2 == 1] // 2] -= 1
+        return replace(self, degree=degree, factors=_factors(degree, len(alive)))
+
+
+def _factors(degree: Codes, n_rows: int) -> Floats:
+    """Damp hubs: an edge into an entity counts 1 / sqrt(the passages that name it)."""
+    factors = np.ones(2 * max(n_rows, len(degree)), np.float32)
+    factors[1 : 2 * len(degree) : 2] = 1.0 / np.sqrt(np.maximum(degree, 1), dtype=np.float32)
+    factors.flags.writeable = False
+    return factors

@@ -1,0 +1,164 @@
+"""The attribute columns of the resident chunks: one row a chunk, no Python object per row.
+
+Here is what filters and statistics read; vectors, postings and the graph have files of their own.
+Rows ascend with chunk ids, so "row ascending" is "id ascending" everywhere.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon.index import growable
+from brain_daemon.model import Tags
+
+NEVER_US = np.iinfo(np.int64).max  # the expiry instant of a chunk that has none
+NO_KIND = ""  # how a node_kind of None is interned
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.uint8]
+
+
+class Labels:
+    """Interned strings of the label columns; codes ascend from 0 and are never reused.
+
+    Shared by all snapshots of one load. Only the writer interns; readers look up.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._names: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def intern(self, name: str) -> int:
+        """Give the code of a label, a new one if need be."""
+        code = self._codes.get(name)
+        if code is None:
+            code = len(self._names)
+            self._names.append(name)
+            self._codes[name] = code
+        return code
+
+    def code(self, name: str) -> int:
+        """Give the code of a label, -1 if no row ever bore it."""
+        return self._codes.get(name, -1)
+
+    def select(self, accepts: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+        """Tell for every code whether its label is accepted; shape (len(self),)."""
+        names = self._names[:]
+        return np.fromiter(map(accepts, names), np.bool_, len(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of one chunk on its way into `Rows`."""
+
+    chunk_id: int
+    tags: Tags
+    length: int  # terms in all its columns together
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Columns of n rows each.
+
+    ``domain``, ``owner``, ``access_scope``, ``source`` and ``node_kind`` are codes of ``labels``.
+    """
+
+    labels: Labels
+    chunk_id: Ints  # ascending
+    created_at_us: Ints
+    expires_at_us: Ints  # NEVER_US: none
+    domain: Codes
+    owner: Codes
+    access_scope: Codes
+    source: Codes
+    node_kind: Codes
+    length: Codes
+    flagged: Mask
+    alive: Mask  # copied on write
+    n_alive: int = 0
+    total_length: int = 0  # over alive rows
+
+    @classmethod
+    def empty(cls) -> "Rows":
+        ints, codes = growable.empty(np.int64), growable.empty(np.int32)
+        mask = growable.empty(np.uint8)
+        return cls(Labels(), ints, ints, ints, codes, codes, codes, codes, codes, codes, mask, mask)
+
+    def __len__(self) -> int:
+        return len(self.chunk_id)
+
+    @property
+    def average_length(self) -> float:
+        """Mean terms of an alive row; 0 when there is none."""
+        return self.total_length / self.n_alive if self.n_alive else 0.0
+
+    def find(self, chunk_ids: Sequence[int] | Ints) -> Ints:
+        """Rows of chunks, shape (m,); -1 where no alive row has the id."""
+        wanted = np.asarray(chunk_ids, np.int64)
+        if not len(self):
+            return np.full(len(wanted), -1, np.int64)
+        found = np.minimum(np.searchsorted(self.chunk_id, wanted), len(self) - 1)
+        known = (self.chunk_id[found] == wanted) & (self.alive[found] != 0)
+        return np.where(known, found, -1)
+
+    def append(self, chunks: Sequence[Attributes]) -> "Rows":
+        """Add chunks at the end.
+
+        Raises
+        ------
+        ValueError
+            If the chunk ids do not ascend.
+        """
+        if not chunks:
+            return self
+        intern = self.labels.intern
+        tags = [chunk.tags for chunk in chunks]
+        return self.append_columns(
+            chunk_id=[chunk.chunk_id for chunk in chunks],
+            created_at_us=[t.created_at_us for t in tags],
+            expires_at_us=[NEVER_US if t.expires_at_us is None else t.expires_at_us for t in tags],
+            domain=[intern(t.domain) for t in tags],
+            owner=[intern(t.owner) for t in tags],
+            access_scope=[intern(t.access_scope) for t in tags],
+            source=[intern(t.source) for t in tags],
+            node_kind=[intern(t.node_kind or NO_KIND) for t in tags],
+            length=[chunk.length for chunk in chunks],
+            flagged=[chunk.flagged for chunk in chunks],
+        )
+
+    def append_columns(self, **columns: npt.ArrayLike) -> "Rows":
+        """Add rows from one array per column, ``alive`` excepted; label columns are codes."""
+        chunk_id = np.asarray(columns["chunk_id"], np.int64)
+        if (np.diff(chunk_id, prepend=self.chunk_id[-1:]) <= 0).any():
+            raise ValueError("chunk ids must ascend, and be greater than those already there")
+        grown = {
+            name: growable.extend(getattr(self, name), values) for name, values in columns.items()
+        }
+        return replace(
+            self,
+            alive=growable.extend(self.alive, np.ones(len(chunk_id), np.uint8)),
+            n_alive=self.n_alive + len(chunk_id),
+            total_length=self.total_length + int(np.sum(columns["length"], dtype=np.int64)),
+            **grown,
+        )
+
+    def remove(self, rows: Ints) -> "Rows":
+        """Mark alive rows dead; ``rows`` are distinct."""
+        if not len(rows):
+            return self
+        alive = self.alive.copy()
+        alive[rows] = 0
+        alive.flags.writeable = False
+        return replace(
+            self,
+            alive=alive,
+            n_alive=self.n_alive - len(rows),
+            total_length=self.total_length - int(self.length[rows].sum()),
+        )

@@ -1,0 +1,267 @@
+"""The immutable state that a request reads, and how a commit leads to the next one.
+
+A reader keeps the snapshot it started with; the writer publishes the next as a whole. Growable
+parts are shared between snapshots (see `growable`), so an advance costs what its batch costs plus
+a copy of a few small per-row and per-entity arrays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from brain_daemon._ext.bm25 import Postings, Vocabulary
+from brain_daemon.index.graph import EntityGraph, Links, relation_weight
+from brain_daemon.index.rows import Attributes, Rows
+from brain_daemon.index.vectors import Vectors
+from brain_daemon.index.visibility import Filters, VisibilityCache, Visible
+from brain_daemon.model import PreparedDocument, Principal, Terms
+from brain_daemon.store.documents import PutResult
+from brain_daemon.store.graph import Edge
+
+_STALE_SHARE = 0.25  # dead rows in postings and graph before they are compacted
+_REBUILD_ROWS = 4096  # fewer dead rows than this never ask for a rebuild
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one committed write did to the store.
+
+    The chunks of ``document`` were stored as ``chunk_ids``, in their order; ``previous_ids`` and
+    ``entity_ids`` are parallel to them. Chunks in ``removed_chunk_ids`` left.
+    """
+
+    removed_chunk_ids: Sequence[int] = ()
+    document: PreparedDocument | None = None
+    chunk_ids: Sequence[int] = ()
+    previous_ids: Sequence[int | None] = ()
+    entity_ids: Sequence[Sequence[int]] = ()
+    edges: Sequence[Edge] = ()
+    new_entities: Sequence[tuple[int, str, str]] = ()  # id ascending, key, name
+
+    @classmethod
+    def put(cls, document: PreparedDocument, result: PutResult) -> "Change":
+        """Describe a stored document from what the store answered."""
+        return cls(
+            removed_chunk_ids=result.removed_chunk_ids,
+            document=document,
+            chunk_ids=result.chunk_ids,
+            previous_ids=result.previous_ids,
+            entity_ids=result.entity_ids,
+            edges=result.edges,
+            new_entities=result.new_entities,
+        )
+
+    @classmethod
+    def removal(cls, chunk_ids: Sequence[int]) -> "Change":
+        """Describe chunks that left."""
+        return cls(removed_chunk_ids=chunk_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that recall scans. ``vocabulary`` and ``cache`` are shared along the lineage."""
+
+    rows: Rows
+    vectors: Vectors
+    vocabulary: Vocabulary
+    postings: Postings
+    graph: EntityGraph
+    generation: int = 0
+    n_stale: int = 0  # dead rows whose postings and edges are still held
+    cache: VisibilityCache = field(default_factory=VisibilityCache)
+
+    @classmethod
+    def empty(cls, dim: int, generation: int = 0) -> "Snapshot":
+        return cls(
+            Rows.empty(),
+            Vectors.empty(dim),
+            Vocabulary(),
+            Postings(),
+            EntityGraph.empty(),
+            generation,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that a scan passes over, dead ones included."""
+        return len(self.rows)
+
+    @property
+    def n_alive(self) -> int:
+        return self.rows.n_alive
+
+    @property
+    def needs_rebuild(self) -> bool:
+        """Most rows are dead: load anew from the store, which renumbers them."""
+        return self.n_rows - self.n_alive > max(_REBUILD_ROWS, self.n_alive)
+
+    def figures(self) -> dict[str, int]:
+        """Sizes for operators."""
+        return {
+            "chunks": self.n_alive,
+            "rows": self.n_rows,
+            "terms": len(self.vocabulary),
+            "postings": self.postings.n_postings,
+            "posting_segments": self.postings.n_segments,
+            "postings_bytes": self.postings.nbytes + self.vocabulary.nbytes,
+            "vector_bytes": self.vectors.nbytes,
+            "entities": len(self.graph.keys),
+            "graph_edges": self.graph.graph.n_edges,
+            "graph_segments": self.graph.graph.n_segments,
+            "graph_bytes": self.graph.graph.nbytes + self.graph.keys.nbytes,
+        }
+
+    def visible(self, principal: Principal, filters: Filters, now_us: int) -> Visible:
+        """Compile the one visibility predicate into a mask over this snapshot's rows."""
+        return self.cache.visible(self.rows, principal, filters, now_us)
+
+    def sees(
+        self, chunk_ids: Sequence[int], principal: Principal, filters: Filters, now_us: int
+    ) -> list[bool]:
+        """Tell for each chunk id whether the principal may see it (False if it is not there)."""
+        rows = self.rows.find(chunk_ids)
+        if not len(self.rows):
+            return [False] * len(rows)
+        mask = self.visible(principal, filters, now_us).mask
+        return ((rows >= 0) & (mask[rows] != 0)).tolist()
+
+    def advance(self, changes: Sequence[Change]) -> "Snapshot":
+        """Give the snapshot after a committed batch; ``self`` stays valid.
+
+        Only the newest snapshot of a lineage may be advanced.
+
+        Raises
+        ------
+        ValueError
+            If the changes do not fit: chunk ids that do not ascend, unknown entity ids.
+        """
+        grown = self._append(changes)
+        removed = [chunk_id for change in changes for chunk_id in change.removed_chunk_ids]
+        return replace(grown._remove(removed), generation=self.generation + 1)
+
+    def _append(self, changes: Sequence[Change]) -> "Snapshot":
+        graph = self.graph.add_entities(
+            [(id_, key) for change in changes for id_, key, _ in change.new_entities]
+        )
+        stored = [
+            (chunk_id, change.document.tags, chunk)
+            for change in changes
+            if change.document is not None
+            for chunk_id, chunk in zip(change.chunk_ids, change.document.chunks, strict=True)
+        ]
+        edges = [edge for change in changes for edge in change.edges]
+        if not stored and not edges:
+            return replace(self, graph=graph)
+        lists = ForwardLists(self.vocabulary, len(self.rows))
+        attributes = [
+            Attributes(chunk_id, tags, lists.add(joined_terms(chunk.terms)))
+            for chunk_id, tags, chunk in stored
+        ]
+        rows = self.rows.append(attributes)
+        vectors = self.vectors
+        if stored:
+            vectors = vectors.append(
+                np.stack([chunk.vector for _, _, chunk in stored]),
+                np.array([chunk.scale for _, _, chunk in stored], np.float32),
+            )
+        return replace(
+            self,
+            rows=rows,
+            vectors=vectors,
+            postings=lists.append_to(self.postings),
+            graph=graph.link(_links(changes, edges, rows, graph), len(rows)),
+        )
+
+    def _remove(self, chunk_ids: Sequence[int]) -> "Snapshot":
+        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
+        dying = found[found >= 0]
+        if not len(dying):
+            return self
+        graph = self.graph.unlink(dying, self.rows.alive)
+        rows = self.rows.remove(dying)
+        n_stale = self.n_stale + len(dying)
+        if n_stale <= _STALE_SHARE * (rows.n_alive + n_stale):
+            return replace(self, rows=rows, graph=graph, n_stale=n_stale)
+        return replace(
+            self,
+            rows=rows,
+            postings=self.postings.compact(rows.alive),
+            graph=replace(graph, graph=graph.graph.compact(rows.alive)),
+            n_stale=0,
+        )
+
+
+class ForwardLists:
+    """The analysed terms of consecutive new rows, collected for `Postings.append`."""
+
+    def __init__(self, vocabulary: Vocabulary, first_row: int) -> None:
+        self._vocabulary = vocabulary
+        self._first_row = first_row
+        self._indptr = [0]
+        self._ids: list[np.ndarray] = []
+        self._tfs: list[np.ndarray] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, terms: bytes) -> int:
+        """Take the next row's terms, joined by single spaces; give how many they are."""
+        ids, tfs, length = self._vocabulary.count(terms)
+        self._ids.append(ids)
+        self._tfs.append(tfs)
+        self._indptr.append(self._indptr[-1] + len(ids))
+        return length
+
+    def append_to(self, postings: Postings) -> Postings:
+        if not self._ids:
+            return postings
+        return postings.append(
+            np.arange(self._first_row, self._first_row + len(self._ids), dtype=np.int32),
+            np.array(self._indptr, np.int64),
+            np.concatenate(self._ids),
+            np.concatenate(self._tfs),
+        )
+
+
+def joined_terms(terms: Terms) -> bytes:
+    """All columns as one list of terms: FTS5's bm25() adds its columns up just so."""
+    return " ".join(filter(None, (terms.title, terms.body, terms.extra))).encode()
+
+
+def _links(
+    changes: Sequence[Change],
+    edges: Sequence[Edge],
+    rows: Rows,
+    graph: EntityGraph,
+) -> Links:
+    mentions = [
+        (chunk_id, entity_id)
+        for change in changes
+        for chunk_id, entity_ids in zip(change.chunk_ids, change.entity_ids, strict=True)
+        for entity_id in dict.fromkeys(entity_ids)
+    ]
+    sequence = [
+        (chunk_id, previous_id)
+        for change in changes
+        for chunk_id, previous_id in zip(change.chunk_ids, change.previous_ids, strict=True)
+        if previous_id is not None
+    ]
+    return Links.join(
+        [
+            Links.mentions(
+                rows.find([chunk_id for chunk_id, _ in mentions]),
+                graph.indices([entity_id for _, entity_id in mentions]),
+            ),
+            Links.relations(
+                graph.indices([edge.source_id for edge in edges]),
+                graph.indices([edge.target_id for edge in edges]),
+                [relation_weight(edge.relation) for edge in edges],
+                rows.find([edge.chunk_id for edge in edges]),
+            ),
+            Links.sequence(
+                rows.find([chunk_id for chunk_id, _ in sequence]),
+                rows.find([previous_id for _, previous_id in sequence]),
+            ),
+        ]
+    )

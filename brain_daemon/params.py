@@ -1,0 +1,129 @@
+"""Request parameters: a map from the wire becomes a typed, checked msgspec Struct. A leaf.
+
+The Struct is the only description of what an operation accepts; the messages of `BadRequest`
+are derived from it.
+"""
+
+import re
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from brain_daemon.errors import BadRequest
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_PATH = re.compile(r" - at `\$([^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(.*)`")
+_MISSING = re.compile(r"missing required field `(.*)`")
+_SHOWN_CHARS = 80
+
+
+def decode(params: object, type: type[T]) -> T:
+    """Convert a parameter map, strictly: a bool is not an int, a string is not a number.
+
+    Parameters
+    ----------
+    params : object
+        What the request carried; anything but a map with string keys is refused.
+    type : msgspec.Struct subclass
+        Declared with ``forbid_unknown_fields=True``.
+
+    Raises
+    ------
+    BadRequest
+        Its message and detail name the field, the value and what is accepted.
+    """
+    try:
+        return msgspec.convert(params, type)
+    except msgspec.ValidationError as error:
+        raise _bad_request(str(error), params, type) from None
+
+
+def _bad_request(message: str, params: object, type: type[msgspec.Struct]) -> BadRequest:
+    if not isinstance(params, dict):
+        return BadRequest(
+            f"the parameters are {_shown(params)}; give one map with the keys "
+            f"{', '.join(_accepted_fields(type))}"
+        )
+    accepted = _accepted_fields(type)
+    if unknown := _UNKNOWN.search(message):
+        name = unknown[1][:_SHOWN_CHARS]
+        return BadRequest(
+            f"unknown parameter {name!r}; accepted are {', '.join(accepted)}",
+            field=name,
+            accepted=list(accepted),
+        )
+    if missing := _MISSING.search(message):
+        name = missing[1]
+        return BadRequest(
+            f"the parameter {name} is missing; give {accepted.get(name, 'it')}", field=name
+        )
+    path = _PATH.search(message)
+    field = path[1].removeprefix(".") if path else ""
+    name = re.split(r"[.\[]", field, maxsplit=1)[0]
+    if name not in accepted:
+        strange = [key for key in params if not isinstance(key, str)]
+        return BadRequest(
+            f"parameter names are strings, one of {', '.join(accepted)}; got {_shown(strange)}"
+        )
+    shown = _shown(params.get(name))
+    return BadRequest(
+        f"{field} is not accepted: {name} is {shown}; give {accepted[name]}",
+        field=field,
+        value=shown,
+        accepted=accepted[name],
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value[:_SHOWN_CHARS] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+
+@cache
+def _accepted_fields(type: type[msgspec.Struct]) -> dict[str, str]:
+    info = inspect.type_info(type)
+    assert isinstance(info, inspect.StructType)
+    return {field.encode_name: _describe(field.type) for field in info.fields}
+
+
+def _describe(info: Any) -> str:
+    """Say in words what a type accepts."""
+    match info:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.NoneType():
+            return "nil"
+        case inspect.IntType():
+            return "an integer" + _range(info.ge, info.le)
+        case inspect.FloatType():
+            return "a number" + _range(info.ge, info.le)
+        case inspect.StrType():
+            return "a string" + _range(info.min_length, info.max_length, " characters")
+        case inspect.LiteralType():
+            return "one of " + ", ".join(repr(value) for value in info.values)
+        case inspect.ListType() | inspect.VarTupleType():
+            return f"a list{_range(info.min_length, info.max_length, ' items')}, each " + _describe(
+                info.item_type
+            )
+        case inspect.DictType():
+            return "a map"
+        case inspect.StructType():
+            return "a map with the keys " + ", ".join(field.encode_name for field in info.fields)
+        case inspect.UnionType():
+            return ", or ".join(_describe(member) for member in info.types)
+        case _:
+            return "another type"
+
+
+def _range(low: float | None, high: float | None, unit: str = "") -> str:
+    if low is not None and high is not None:
+        return f" of {low:g} to {high:,g}{unit}"
+    if low is not None:
+        return f" of at least {low:g}{unit}"
+    if high is not None:
+        return f" of at most {high:,g}{unit}"
+    return ""

@@ -1,0 +1,1 @@
+"""From a query to its ranked, explained hits, on the resident index."""

@@ -1,0 +1,115 @@
+"""What a hit shows for itself: the chunk's record, a verbatim snippet and its highlights."""
+
+import re
+from collections.abc import Set
+from typing import Any
+
+from brain_daemon.model import StoredChunk
+from brain_daemon.text.analyzer import Analyzer
+from brain_daemon.timestamps import format_us
+
+SNIPPET_CHARS = 320
+
+# Sentences and lines; what has no boundary for too long is cut at white space, or anywhere.
+_sentence = re.compile(r"\S.*?(?:[.!?…]['\")\]]*(?=\s)|[。！？]|$)", re.MULTILINE)
+_piece = re.compile(rf"\S.{{0,{SNIPPET_CHARS - 2}}}\S?(?!\S)|\S.{{0,{SNIPPET_CHARS - 1}}}")
+
+
+def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
+    """Give a chunk as the wire has it."""
+    tags = chunk.tags
+    return {
+        "id": chunk.id,
+        "document_id": chunk.document_id,
+        "uri": chunk.uri,
+        "revision": chunk.revision,
+        "title": chunk.title,
+        "text": chunk.text,
+        "untrusted": True,
+        "heading_path": list(chunk.heading_path),
+        "lines": [chunk.line_start, chunk.line_end],
+        "source": tags.source,
+        "domain": tags.domain,
+        "owner": tags.owner,
+        "access_scope": tags.access_scope,
+        "node_kind": tags.node_kind,
+        "lawful_basis": tags.lawful_basis,
+        "region": tags.region,
+        "pii": tags.pii,
+        "created_at": format_us(tags.created_at_us),
+        "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
+        "writer": chunk.writer,
+    }
+
+
+def excerpt(text: str, wanted: Set[str], analyzer: Analyzer) -> tuple[str, list[list[int]]]:
+    """Cut the part of a text where the query's terms stand closest together.
+
+    Parameters
+    ----------
+    text : str
+    wanted : set of str
+        Analysed terms.
+    analyzer : Analyzer
+
+    Returns
+    -------
+    snippet : str
+        A substring of ``text`` of at most 320 characters, whole sentences or lines where they
+        fit; its beginning when no term stands in it.
+    highlights : list of [start, end]
+        Byte ranges into the snippet's UTF-8, ascending, disjoint.
+    """
+    spans = analyzer.highlights(text, wanted) if wanted else []
+    start, end = _window(text, spans, analyzer)
+    snippet = text[start:end]
+    inside = [(s - start, e - start) for s, e in spans if start <= s and e <= end]
+    return snippet, _byte_ranges(snippet, inside)
+
+
+def _window(text: str, spans: list[tuple[int, int]], analyzer: Analyzer) -> tuple[int, int]:
+    """Most distinct terms, then most matches, then first."""
+    if len(text) <= SNIPPET_CHARS:
+        start = len(text) - len(text.lstrip())
+        return start, max(start, len(text.rstrip()))
+    named = [analyzer.index("", text[start:end]).body for start, end in spans]
+    segments = _segments(text)
+    best = (-1, -1)
+    window = (0, SNIPPET_CHARS)
+    last = 0
+    for first, (start, _) in enumerate(segments):
+        last = max(last, first)
+        while last + 1 < len(segments) and segments[last + 1][1] - start <= SNIPPET_CHARS:
+            last += 1
+        end = segments[last][1]
+        inside = [
+            term for term, (s, e) in zip(named, spans, strict=True) if start <= s and e <= end
+        ]
+        value = (len(set(inside)), len(inside))
+        if value > best:
+            best, window = value, (start, end)
+    return window
+
+
+def _segments(text: str) -> list[tuple[int, int]]:
+    segments = []
+    for match in _sentence.finditer(text):
+        start, end = match.span()
+        if end - start <= SNIPPET_CHARS:
+            segments.append((start, end))
+        else:
+            segments += [piece.span() for piece in _piece.finditer(text, start, end)]
+    return segments
+
+
+def _byte_ranges(snippet: str, spans: list[tuple[int, int]]) -> list[list[int]]:
+    if snippet.isascii():
+        return [[start, end] for start, end in spans]
+    ranges = []
+    chars = n_bytes = 0
+    for start, end in spans:
+        begin = n_bytes + len(snippet[chars:start].encode())
+        n_bytes = begin + len(snippet[start:end].encode())
+        chars = end
+        ranges.append([begin, n_bytes])
+    return ranges

@@ -1,0 +1,164 @@
+"""The graph leg: Personalized PageRank over passages and entities, and how it is seeded.
+
+Seeds are the entities that the query names and the best passages of the other two legs. Entities
+alone would ruin collections in which they are hubs (the speakers of a conversation), so a seed's
+mass falls with the passages that it touches, and passages carry mass of their own.
+
+References
+----------
+Gutiérrez et al., "From RAG to Memory" (HippoRAG 2), 2025. Andersen, Chung and Lang, "Local graph
+partitioning using PageRank vectors", 2006.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon._ext import ppr
+from brain_daemon.index.graph import EntityGraph
+from brain_daemon.index.rows import Mask
+from brain_daemon.recall.ranking import Ranking
+from brain_daemon.text.names import entity_key
+
+MAX_NAME_WORDS = 5
+MAX_LINKED_WORDS = 64  # of the query; what comes later is not linked
+LEXICAL_SEEDS = 5
+VECTOR_SEEDS = 3
+VECTOR_SEED_WEIGHT = 0.5  # of a vector passage, against a lexical one of the same rank
+MAX_PUSHES = 20_000
+
+_NO_PATHS = np.zeros(1, np.int32)
+_POSSESSIVES = ("'s", "’s")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRanking(Ranking):
+    """A ranking, the entities that seeded it, and for each row the nodes that led to it."""
+
+    entities: tuple[int, ...] = ()
+    path_indptr: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_PATHS)
+    path_nodes: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_PATHS[:0])
+
+    def path(self, position: int) -> list[int]:
+        """Nodes from a seed to the row at ``position``, both included."""
+        start, end = self.path_indptr[position : position + 2].tolist()
+        return self.path_nodes[start:end].tolist()
+
+
+def search(
+    graph: EntityGraph,
+    entities: list[int],
+    lexical: Ranking,
+    vector: Ranking,
+    visible: Mask,
+    *,
+    n_documents: int,
+    depth: int,
+    damping: float,
+    epsilon: float,
+) -> GraphRanking:
+    """List the visible passages that the seeds lead to.
+
+    Parameters
+    ----------
+    graph : EntityGraph
+    entities : list of int
+        Entity indices that the query names, each of them with visible evidence.
+    lexical, vector : Ranking
+        The other legs; their best rows are seeds.
+    visible : ndarray of uint8, shape (n,)
+    n_documents : int
+        Living passages, for the rarity of an entity.
+    depth : int
+        Most rows to list.
+    damping, epsilon : float
+        Of PageRank (the share that walks on), and the residual at which the push stops.
+    """
+    nodes = [2 * index + 1 for index in entities]
+    weights: list[float] = []
+    if entities:
+        degrees = np.maximum(graph.degree[entities], 1)
+        weights += (np.log1p(n_documents / degrees) / np.sqrt(degrees)).tolist()
+    for ranking, n_seeds, share in (
+        (lexical, LEXICAL_SEEDS, 1.0),
+        (vector, VECTOR_SEEDS, VECTOR_SEED_WEIGHT),
+    ):
+        best = ranking.rows[:n_seeds].tolist()
+        nodes += [2 * row for row in best]
+        weights += [share / rank for rank in range(1, len(best) + 1)]
+    if not nodes:
+        return GraphRanking(skipped="no seeds: the query names no entity and no passage was found")
+    rows, scores, path_indptr, path_nodes = ppr.topk_ppr(
+        graph.graph,
+        np.array(nodes, np.int32),
+        np.array(weights, np.float64),
+        graph.factors,
+        visible,
+        damping,
+        epsilon,
+        depth,
+        MAX_PUSHES,
+    )
+    return GraphRanking(rows, scores, None, tuple(entities), path_indptr, path_nodes)
+
+
+def link_entities(
+    graph: EntityGraph, q: str, visible: Mask, stop_words: Collection[str] = ()
+) -> list[int]:
+    """Find the entities that a query names, the longest names first.
+
+    Parameters
+    ----------
+    graph : EntityGraph
+    q : str
+        The query; runs of up to five of its words are looked up as names.
+    visible : ndarray of uint8, shape (n,)
+        An entity without visible evidence is not linked, nor told of.
+    stop_words : collection of str
+        Words that are no name when they stand alone.
+
+    Returns
+    -------
+    list of int
+        Distinct entity indices; a word belongs to one name at most.
+    """
+    names = _candidate_names(q, stop_words)
+    if not names or not len(graph.keys):
+        return []
+    found = graph.lookup([key for key, _, _ in names])
+    n_entities = len(graph.entity_id)
+    linked: dict[int, None] = {}
+    taken: set[int] = set()
+    for position in np.flatnonzero((found >= 0) & (found < n_entities)).tolist():
+        _, start, end = names[position]
+        words = range(start, end)
+        if taken.isdisjoint(words):
+            index = int(found[position])
+            if len(ppr.neighbors(graph.graph, 2 * index + 1, visible)[0]):
+                taken.update(words)
+                linked[index] = None
+    return list(linked)
+
+
+def _candidate_names(q: str, stop_words: Collection[str]) -> list[tuple[str, int, int]]:
+    """Keys of word runs, longest first, with the words that they cover."""
+    words = entity_key(q).split(" ")[:MAX_LINKED_WORDS]
+    cores = [entity_key(word) for word in words]
+    starts = [word[max(word.find(core), 0) :] for word, core in zip(words, cores, strict=True)]
+    ends = []
+    for word, core in zip(words, cores, strict=True):
+        end = word[: max(word.find(core), 0) + len(core)]
+        ends.append(end[:-2] if end.endswith(_POSSESSIVES) else end)
+    names = []
+    for n_words in range(min(MAX_NAME_WORDS, len(words)), 1, -1):
+        for start in range(len(words) - n_words + 1):
+            end = start + n_words
+            key = " ".join((starts[start], *words[start + 1 : end - 1], ends[end - 1]))
+            names.append((key, start, end))
+    for position, (core, end) in enumerate(zip(cores, ends, strict=True)):
+        key = end[max(words[position].find(core), 0) :]
+        if key and key not in stop_words:
+            names.append((key, position, position + 1))
+    return names

@@ -1,0 +1,266 @@
+"""One recall: query, legs, fusion, evidence. A straight line over one snapshot."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon._ext import bm25
+from brain_daemon.embedding.model import StaticModel
+from brain_daemon.index.rows import Mask
+from brain_daemon.index.snapshot import Snapshot
+from brain_daemon.index.visibility import Filters
+from brain_daemon.model import Principal
+from brain_daemon.recall import evidence, fusion, graph, lexical, vector
+from brain_daemon.recall.fusion import FusedHit
+from brain_daemon.recall.graph import GraphRanking
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.recall.ranking import Ranking
+from brain_daemon.store import chunks
+from brain_daemon.store import graph as stored_graph
+from brain_daemon.text.analyzer import Analyzer, QueryTerms
+from brain_daemon.text.stopwords import STOP_WORDS
+from brain_daemon.timestamps import now_us
+
+UNFILTERED = Filters(include_decayed=True)
+PATH_START = "query"
+
+
+class Settings(Protocol):
+    """The settings by name, as in `config`: ``recall_*`` and ``graph_*`` are read."""
+
+    def __getitem__(self, name: str) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Legs:
+    terms: QueryTerms
+    term_ids: npt.NDArray[np.int32]
+    vector: Ranking
+    lexical: Ranking
+    graph: GraphRanking
+
+    def by_name(self) -> Mapping[str, Ranking]:
+        return {"vector": self.vector, "lexical": self.lexical, "graph": self.graph}
+
+
+def recall(
+    query: QueryDoc,
+    principal: Principal,
+    *,
+    snapshot: Snapshot,
+    conn: apsw.Connection,
+    analyzer: Analyzer,
+    model: StaticModel,
+    settings: Settings,
+) -> dict[str, Any]:
+    """Answer a query.
+
+    Parameters
+    ----------
+    query : QueryDoc
+    principal : Principal
+        Who asks; decides with the query's filters what is visible.
+    snapshot : Snapshot
+        What is scanned.
+    conn : apsw.Connection
+        A reader; only the final hits and the names on their paths are fetched.
+    analyzer, model
+        Those that the store was written with.
+    settings : mapping by name
+
+    Returns
+    -------
+    dict
+        ``decision`` ("answered", "no_match", "filtered_out", "empty_store"), ``reason`` when it
+        is not "answered", ``hits``, ``legs``, ``visible`` (rows that could be seen), ``took_us``.
+
+    Raises
+    ------
+    BadRequest
+        If a filter's time is none.
+    """
+    started = time.perf_counter_ns()
+    now = now_us()
+    visible = snapshot.visible(principal, query.filters(), now)
+    answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
+    answer["visible"] = visible.n_visible
+    if not visible.n_visible:
+        answer |= _nothing_visible(snapshot, principal, now)
+    else:
+        legs = _search(query, snapshot, visible.mask, analyzer, model, settings)
+        answer["legs"] = _report(legs, snapshot, conn)
+        fused = fusion.fuse(legs.by_name(), query.k)
+        answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
+        if not fused:
+            answer["decision"] = "no_match"
+            answer["reason"] = (
+                f"none of the {visible.n_visible} visible chunks has a word of the query, points "
+                "its way, or is linked to it"
+            )
+    answer["took_us"] = (time.perf_counter_ns() - started) // 1000
+    return answer
+
+
+def _nothing_visible(snapshot: Snapshot, principal: Principal, now: int) -> dict[str, str]:
+    """Tell an empty store from filters that leave nothing, without telling of others' rows."""
+    n_permitted = snapshot.visible(principal, UNFILTERED, now).n_visible
+    if n_permitted:
+        return {
+            "decision": "filtered_out",
+            "reason": f"the filters and expiry leave none of the {n_permitted} chunks that you "
+            "may see",
+        }
+    return {"decision": "empty_store", "reason": "nothing is stored that you may see"}
+
+
+def _search(
+    query: QueryDoc,
+    snapshot: Snapshot,
+    mask: Mask,
+    analyzer: Analyzer,
+    model: StaticModel,
+    settings: Settings,
+) -> _Legs:
+    depth = max(settings["recall_leg_depth"], query.k)
+    terms = analyzer.query(query.q)
+    term_ids = snapshot.vocabulary.lookup(terms.joined) if terms.terms else _NO_TERMS
+    embedding, scale = model.quantized(query.q)
+    near = vector.search(
+        snapshot.vectors,
+        embedding,
+        scale,
+        mask,
+        depth=depth,
+        exact_rows=settings["recall_exact_rows"],
+        candidates=settings["recall_bit_candidates"],
+    )
+    worded = lexical.search(snapshot, term_ids, mask, depth=depth)
+    if not query.graph:
+        linked = GraphRanking(skipped="disabled by request")
+    elif not settings["recall_graph_enabled"]:
+        linked = GraphRanking(skipped="disabled by configuration")
+    else:
+        stop_words = STOP_WORDS.get(analyzer.language, frozenset())
+        linked = graph.search(
+            snapshot.graph,
+            graph.link_entities(snapshot.graph, query.q, mask, stop_words),
+            worded,
+            near,
+            mask,
+            n_documents=snapshot.n_alive,
+            depth=depth,
+            damping=settings["graph_damping"],
+            epsilon=settings["graph_epsilon"],
+        )
+    return _Legs(terms, term_ids, near, worded, linked)
+
+
+def _report(legs: _Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
+    report = {name: leg.report() for name, leg in legs.by_name().items()}
+    if legs.lexical.skipped is None:
+        report["lexical"]["terms"] = list(legs.terms.terms)
+    if legs.graph.skipped is None:
+        names = _entity_names(snapshot, conn, legs.graph.entities)
+        report["graph"]["entities"] = [names[index] for index in legs.graph.entities]
+    return report
+
+
+def _hits(
+    query: QueryDoc,
+    fused: list[FusedHit],
+    legs: _Legs,
+    snapshot: Snapshot,
+    conn: apsw.Connection,
+    analyzer: Analyzer,
+) -> list[dict[str, Any]]:
+    if not fused:
+        return []
+    rows = np.array([hit.row for hit in fused], np.int32)
+    chunk_ids = snapshot.rows.chunk_id[rows].tolist()
+    stored = {chunk.id: chunk for chunk in chunks.fetch(conn, chunk_ids)}
+    matched = _matched_terms(snapshot, legs, rows)
+    wanted = frozenset(legs.terms.terms)
+    provenance = _provenance(fused, legs, matched, snapshot, conn) if query.provenance else None
+    hits = []
+    for position, hit in enumerate(fused):
+        chunk = stored.get(chunk_ids[position])
+        if chunk is None:  # forgotten since the snapshot was taken
+            continue
+        record = evidence.chunk_record(chunk)
+        present = wanted if matched[position] else frozenset()
+        record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
+        record["score"] = hit.score
+        if provenance is not None:
+            record["provenance"] = provenance[position]
+        hits.append(record)
+    return hits
+
+
+def _matched_terms(snapshot: Snapshot, legs: _Legs, rows: npt.NDArray[np.int32]) -> list[list[str]]:
+    """The query's terms that each row holds."""
+    if not legs.terms.terms:
+        return [[] for _ in rows]
+    present = bm25.term_frequencies(snapshot.postings, legs.term_ids, rows) > 0
+    terms = legs.terms.terms
+    return [
+        [term for term, here in zip(terms, of_row, strict=True) if here]
+        for of_row in present.tolist()
+    ]
+
+
+def _provenance(
+    fused: list[FusedHit],
+    legs: _Legs,
+    matched: list[list[str]],
+    snapshot: Snapshot,
+    conn: apsw.Connection,
+) -> list[dict[str, Any]]:
+    paths = [
+        legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
+    ]
+    names = _entity_names(
+        snapshot, conn, {node // 2 for path in paths for node in path if node % 2}
+    )
+    result = []
+    for hit, terms, path in zip(fused, matched, paths, strict=True):
+        ranks = hit.ranks
+        of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
+        if rank := ranks.get("vector"):
+            of_hit["vector"] = {"rank": rank, "cosine": float(legs.vector.scores[rank - 1])}
+        if rank := ranks.get("lexical"):
+            score = float(legs.lexical.scores[rank - 1])
+            of_hit["lexical"] = {"rank": rank, "bm25": score, "terms": terms}
+        if rank := ranks.get("graph"):
+            of_hit["graph"] = {
+                "rank": rank,
+                "score": float(legs.graph.scores[rank - 1]),
+                "path": [PATH_START, *(_node_name(node, names, snapshot) for node in path)],
+            }
+        of_hit["fused"] = hit.score
+        result.append(of_hit)
+    return result
+
+
+def _node_name(node: int, entity_names: Mapping[int, str], snapshot: Snapshot) -> str:
+    if node % 2:
+        return entity_names[node // 2]
+    return f"chunk {snapshot.rows.chunk_id[node // 2]}"
+
+
+def _entity_names(
+    snapshot: Snapshot, conn: apsw.Connection, indices: "set[int] | tuple[int, ...]"
+) -> dict[int, str]:
+    """Names by entity index; the key where the entity has left since the snapshot was taken."""
+    if not indices:
+        return {}
+    ids = {index: int(snapshot.graph.entity_id[index]) for index in indices}
+    stored = {e.id: e.name for e in stored_graph.entities(conn, list(ids.values()))}
+    return {index: stored.get(id_) or snapshot.graph.key(index) for index, id_ in ids.items()}
+
+
+_NO_TERMS = np.empty(0, np.int32)

@@ -1,0 +1,28 @@
+"""What a leg hands on: its candidates in order, or why it has none."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float64]
+
+NO_ROWS: Rows = np.empty(0, np.int32)
+NO_SCORES: Scores = np.empty(0, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A leg's list, best first, ties by row ascending; ``skipped`` says why it did not run."""
+
+    rows: Rows = NO_ROWS
+    scores: Scores = NO_SCORES
+    skipped: str | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Describe the leg in the answer."""
+        if self.skipped is not None:
+            return {"status": "skipped", "reason": self.skipped}
+        return {"status": "ran", "candidates": len(self.rows)}
