@@ -1,0 +1,331 @@
+"""One client's connection: requests in, answers out, and what it may hold of the server.
+
+Here: the asyncio protocol with its back-pressure, deadlines and orderly ends. Not here: limits
+and framing (``framing``), message shapes (``messages``), what is shared by all connections
+(``server``). Layer: protocol.
+
+Results that are there at once are answered in the same turn of the event loop, with one write
+for all that a read brought; no task is made for them.
+"""
+
+import asyncio
+import logging
+import select
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+
+from brain_daemon.errors import DeadlineExceeded
+from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Undecodable
+from brain_daemon.protocol.messages import Malformed, malformed_from, parse_call
+
+if TYPE_CHECKING:
+    from brain_daemon.protocol.server import Server
+
+log = logging.getLogger("brain_daemon.protocol")
+
+TURN_S = 0.005
+"""After this long one connection lets the others have their turn."""
+
+LINGER_S = 2.0
+"""How long bytes still arriving are thrown away after the last answer.
+
+Closing at once would destroy that answer: a peer still sending gets EPIPE and stops reading.
+"""
+
+_FLUSH_BYTES = 64 * 1024
+
+
+class _Call:
+    """A call whose result is awaited."""
+
+    __slots__ = ("deadline", "future", "is_ours", "msgid")
+
+    def __init__(
+        self, msgid: int | None, future: asyncio.Future[Any], is_ours: bool, deadline: float
+    ) -> None:
+        self.msgid = msgid
+        self.future = future
+        self.is_ours = is_ours
+        self.deadline = deadline
+
+
+class Connection(asyncio.Protocol):
+    """Serve one peer; made by :meth:`Server.connect`, driven by the event loop."""
+
+    def __init__(self, server: "Server") -> None:
+        limits = server.limits
+        self._server = server
+        self._limits = limits
+        self._framer = Framer(limits.max_message_bytes, limits.max_depth, limits.max_items)
+        self._loop = asyncio.get_running_loop()
+        self._principal: Any = None
+        self._refusal: BaseException | None = None
+        self._calls: dict[_Call, None] = {}  # the oldest first
+        self._reading = True
+        self._can_write = True
+        self._turn_is_due = False  # queued, or running
+        self._input_is_over = False  # what was fed is still served, unless framing was lost
+        self._is_discarding = False
+        self._message_deadline: float | None = None
+        self._write_deadline = 0.0
+        self._linger_deadline: float | None = None
+        self._n_unsent = 0
+
+    # ---- events of the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=self._limits.max_unsent_bytes)
+        try:
+            self._principal = self._server.admit(self, transport.get_extra_info("socket"))
+        except Exception as error:
+            # Told in answer to the first request, so that any client connects it with a call.
+            self._refusal = error
+            self._message_deadline = monotonic() + self._limits.message_timeout_s
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_discarding:
+            return
+        self._framer.feed(data)
+        if not self._turn_is_due:
+            self._take_turn()
+
+    def eof_received(self) -> bool:
+        """Keep the writing half open while answers are due, if the peer can still read them."""
+        self._input_is_over = True
+        if self._is_discarding or not (self._calls or self._framer.has_unread):
+            return False
+        if _hung_up(self._transport):
+            self.abort()
+        return True
+
+    def pause_writing(self) -> None:
+        self._can_write = False
+        self._n_unsent = self._transport.get_write_buffer_size()
+        self._write_deadline = monotonic() + self._limits.write_timeout_s
+
+    def resume_writing(self) -> None:
+        self._can_write = True
+        for call in [call for call in self._calls if call.future.done()]:
+            if self._can_write:
+                self._answer(call)
+        if not self._turn_is_due:
+            self._take_turn()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_discarding = True
+        for call in self._calls:
+            if call.is_ours:
+                call.future.cancel()
+        self._calls.clear()
+        self._server.release(self)
+
+    # ---- requests
+
+    def _take_turn(self) -> None:
+        """Serve what has been read, until it is used up, the bounds are met, or time is up."""
+        if self._is_discarding:
+            return
+        self._turn_is_due = True
+        framer = self._framer
+        began = monotonic()
+        answers: list[bytes] = []
+        n_bytes = n_messages = 0
+        while self._can_serve():
+            try:
+                message = framer.next()
+                if message is INCOMPLETE:
+                    break
+                answer = self._serve(message)
+            except Undecodable as error:
+                answer = self._reject(malformed_from(error))
+            except FramingLost as error:
+                answers.append(self._server.failure(None, error.error))
+                self._discard()
+                break
+            n_messages += 1
+            if answer is not None:
+                answers.append(answer)
+                n_bytes += len(answer)
+                if n_bytes >= _FLUSH_BYTES:
+                    self._write(answers)
+                    answers, n_bytes = [], 0
+            if monotonic() - began > TURN_S:
+                break
+        if answers:
+            self._write(answers)
+        self._turn_is_due = framer.has_unread and self._can_serve()
+        if self._turn_is_due:
+            self._loop.call_soon(self._take_turn)
+        if not framer.in_message:
+            if self._refusal is None:
+                self._message_deadline = None
+        elif self._message_deadline is None or n_messages:
+            self._message_deadline = began + self._limits.message_timeout_s
+        self._regulate()
+
+    def _can_serve(self) -> bool:
+        return (
+            self._can_write
+            and len(self._calls) < self._limits.max_in_flight
+            and not self._is_discarding
+        )
+
+    def _serve(self, message: Any) -> bytes | None:
+        """Carry out one message; give the answer if it is there at once."""
+        server = self._server
+        try:
+            msgid, method, params = parse_call(message)
+        except Malformed as error:
+            return self._reject(error)
+        if self._refusal is not None:
+            self._discard()
+            return None if msgid is None else server.failure(msgid, self._refusal)
+        try:
+            result = server.dispatch(method, params, self._principal, msgid is None)
+        except Exception as error:
+            return self._give(msgid, server.failure(msgid, error))
+        if type(result) is dict or not hasattr(result, "__await__"):
+            return None if msgid is None else server.response(msgid, result)
+        future: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
+        deadline = monotonic() + self._limits.call_timeout_s
+        call = _Call(msgid, future, future is not result, deadline)
+        self._calls[call] = None
+        future.add_done_callback(lambda _: self._answer(call))
+        return None
+
+    def _reject(self, malformed: Malformed) -> bytes | None:
+        if malformed.foreign:
+            self._discard()
+        if malformed.notification:
+            log.debug("a notification was not understood: %s", malformed)
+            return None
+        return self._server.failure(malformed.msgid, malformed.error)
+
+    @staticmethod
+    def _give(msgid: int | None, answer: bytes) -> bytes | None:
+        return None if msgid is None else answer
+
+    def _answer(self, call: _Call) -> None:
+        """Send the outcome of an awaited call, unless the peer must first read others."""
+        if call not in self._calls:  # it came too late: its deadline or the connection has passed
+            if not call.future.cancelled():
+                call.future.exception()
+            return
+        if not self._can_write:
+            return
+        del self._calls[call]
+        try:
+            result = call.future.result()
+        except (Exception, asyncio.CancelledError) as error:
+            answer = self._server.failure(call.msgid, error)
+        else:
+            answer = self._server.response(call.msgid, result)
+        if call.msgid is not None:
+            self._write([answer])
+        if not self._reading and not self._turn_is_due:
+            self._take_turn()
+        else:
+            self._regulate()
+
+    def _write(self, answers: list[bytes]) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+
+    # ---- back-pressure, deadlines and ends
+
+    def _regulate(self) -> None:
+        """Read on only when all that was read is served; close when nothing is left to do."""
+        if self._transport.is_closing():
+            return
+        if self._input_is_over and not self._calls:
+            if self._is_discarding:
+                self._linger()
+                return
+            if not self._framer.has_unread:
+                self._transport.close()
+                return
+        wanted = self._is_discarding or not (
+            self._input_is_over
+            or self._framer.has_unread
+            or not self._can_write
+            or len(self._calls) >= self._limits.max_in_flight
+        )
+        if wanted and not self._reading:
+            self._reading = True
+            if self._message_deadline is not None:
+                self._message_deadline = monotonic() + self._limits.message_timeout_s
+            self._transport.resume_reading()
+        elif self._reading and not wanted:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _discard(self) -> None:
+        """Take no further request; the calls begun are still answered."""
+        self._is_discarding = self._input_is_over = True
+        self._message_deadline = None
+
+    def _linger(self) -> None:
+        if self._linger_deadline is None:
+            self._linger_deadline = monotonic() + LINGER_S
+            if not self._reading:
+                self._reading = True
+                self._transport.resume_reading()
+            self._transport.write_eof()
+
+    def drain(self) -> None:
+        """Answer what has been read, then close."""
+        self._input_is_over = True
+        self._regulate()
+
+    def abort(self) -> None:
+        """Close at once; what is unsent is lost."""
+        self._transport.abort()
+
+    def sweep(self, now: float) -> None:
+        """Enforce the deadlines; the server calls this a few times per shortest deadline."""
+        if self._linger_deadline is not None and now >= self._linger_deadline:
+            self.abort()
+            return
+        if not self._can_write:
+            n_unsent = self._transport.get_write_buffer_size()
+            if n_unsent < self._n_unsent:
+                self._write_deadline = now + self._limits.write_timeout_s
+            elif now >= self._write_deadline:
+                log.warning("cut off a client that does not read its answers")
+                self.abort()
+                return
+            self._n_unsent = n_unsent
+        self._expire_calls(now)
+        if self._message_deadline is not None and self._reading and now >= self._message_deadline:
+            self._discard()
+            error = self._refusal or DeadlineExceeded(
+                f"a message must be whole within {self._limits.message_timeout_s:g} s"
+            )
+            if self._can_write:
+                self._write([self._server.failure(None, error)])
+            self._regulate()
+
+    def _expire_calls(self, now: float) -> None:
+        expired = []
+        for call in self._calls:
+            if call.deadline > now:
+                break
+            if not call.future.done():
+                expired.append(call)
+        for call in expired:
+            del self._calls[call]
+            if call.is_ours:
+                call.future.cancel()
+            if call.msgid is not None:
+                error = DeadlineExceeded(f"no result in {self._limits.call_timeout_s:g} s")
+                self._write([self._server.failure(call.msgid, error)])
+        if expired and not self._turn_is_due:
+            self._take_turn()
+
+
+def _hung_up(transport: asyncio.Transport) -> bool:
+    """Whether the peer has closed both halves, not only the one it wrote to."""
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))

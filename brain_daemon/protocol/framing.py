@@ -1,0 +1,199 @@
+"""From a byte stream to decoded messages, within limits.
+
+Here: the limits of a connection and the framer that both ends use. Not here: what a message
+means (``messages``), and sockets (``connection``). Layer: protocol, above the kernel that scans.
+
+The kernel finds the end of a message and refuses what is too long, too deep or too numerous
+before it has arrived; only then is the message decoded, in one call.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import msgpack
+
+from brain_daemon._ext.framing import FramingError, Scanner, TooManyBytes, TooManyItems
+from brain_daemon.errors import BadRequest, BrainError, TooLarge
+
+INCOMPLETE: Any = object()
+"""What :meth:`Framer.next` gives when the bytes fed so far hold no further whole message."""
+
+_HEAD_BYTES = 32  # more than an array header and two integers take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one connection, and all together, may ask of the server.
+
+    Parameters
+    ----------
+    max_message_bytes : int
+        Longest request, in bytes.
+    max_depth : int
+        Most containers within one another in a request, 1 to 256; the request's own array is one.
+    max_items : int
+        Most container entries in a request; a map's key and value count as two.
+    max_response_bytes : int
+        Longest response, in bytes.
+    max_in_flight : int
+        Calls of one connection whose results are awaited; above it nothing more is read from it.
+    max_unsent_bytes : int
+        Unsent response bytes of one connection above which no further request of it is begun.
+    max_connections : int
+        Connections served at once; those above are told `Overloaded`.
+    message_timeout_s : float
+        Seconds from the first byte of a message to its last.
+    call_timeout_s : float
+        Seconds an awaited result may take.
+    write_timeout_s : float
+        Seconds for which a peer may read nothing of what waits for it.
+
+    Raises
+    ------
+    ValueError
+        If a limit is not positive.
+    """
+
+    max_message_bytes: int = 8 * 1024 * 1024
+    max_depth: int = 32
+    max_items: int = 100_000
+    max_response_bytes: int = 8 * 1024 * 1024
+    max_in_flight: int = 64
+    max_unsent_bytes: int = 256 * 1024
+    max_connections: int = 256
+    message_timeout_s: float = 10.0
+    call_timeout_s: float = 30.0
+    write_timeout_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value > 0:
+                raise ValueError(f"{field.name} is {value}, must be above 0")
+
+
+class FramingLost(Exception):
+    """The end of the message is unknown, so nothing after it can be read either.
+
+    Parameters
+    ----------
+    error : BrainError
+        What the peer is to be told.
+    """
+
+    def __init__(self, error: BrainError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class Undecodable(Exception):
+    """One message, whole and within limits, that is not what we accept as msgpack.
+
+    Parameters
+    ----------
+    kind, msgid : object
+        Its first two entries, as far as they could be read; else None.
+    reason : str
+        What is wrong with it.
+    """
+
+    def __init__(self, kind: Any, msgid: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.msgid = msgid
+        self.reason = reason
+
+
+class Framer:
+    """Cut a stream into decoded messages, one at a time.
+
+    Bytes are taken in by :meth:`feed` and messages out by :meth:`next`, so that a caller under
+    back-pressure can leave whole messages unread.
+
+    Parameters
+    ----------
+    max_bytes, max_depth, max_items : int
+        As in :class:`Limits`.
+    """
+
+    def __init__(self, max_bytes: int, max_depth: int, max_items: int) -> None:
+        self._scanner = Scanner(max_bytes, max_depth, max_items)
+        self._chunk = b""
+        self._start = 0
+        self._partial = bytearray()
+
+    @property
+    def in_message(self) -> bool:
+        """Whether the last of the bytes taken so far begin a message and do not end it."""
+        return self._scanner.in_message
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether bytes were fed that :meth:`next` has not looked at yet."""
+        return self._start < len(self._chunk)
+
+    def feed(self, data: bytes) -> None:
+        """Take in the bytes that follow those fed before."""
+        self._chunk = self._chunk[self._start :] + data if self.has_unread else data
+        self._start = 0
+
+    def next(self) -> Any:
+        """Give the next message, decoded.
+
+        Returns
+        -------
+        object
+            The message, or ``INCOMPLETE``.
+
+        Raises
+        ------
+        FramingLost
+            A limit is broken or the bytes are not msgpack. The framer is of no further use.
+        Undecodable
+            The message is skipped: invalid UTF-8, a map key that is not a string, an extension
+            type (timestamps are one).
+        """
+        chunk, start = self._chunk, self._start
+        if start == len(chunk):
+            return INCOMPLETE
+        try:
+            end = self._scanner.feed(chunk, start)
+        except FramingError as error:
+            raise FramingLost(_explain(error)) from None
+        if end == 0:
+            self._partial += memoryview(chunk)[start:]
+            self._chunk, self._start = b"", 0
+            return INCOMPLETE
+        self._start = end
+        message: bytes | bytearray | memoryview
+        if self._partial:
+            self._partial += memoryview(chunk)[start:end]
+            message, self._partial = self._partial, bytearray()
+        elif start == 0 and end == len(chunk):
+            message = chunk
+        else:
+            message = memoryview(chunk)[start:end]
+        if self._scanner.extension:
+            raise Undecodable(*_peek(message), "extension types are not accepted")
+        try:
+            return msgpack.unpackb(message, raw=False, strict_map_key=True)
+        except (ValueError, TypeError) as error:
+            raise Undecodable(*_peek(message), str(error)) from None
+
+
+def _explain(error: FramingError) -> BrainError:
+    if isinstance(error, TooManyBytes | TooManyItems):
+        return TooLarge(f"{error}; send less at once")
+    return BadRequest(f"not a msgpack-RPC message: {error}")
+
+
+def _peek(message: bytes | bytearray | memoryview) -> tuple[Any, Any]:
+    """Read the first two entries of a message whose rest cannot be decoded."""
+    unpacker = msgpack.Unpacker()
+    unpacker.feed(message[:_HEAD_BYTES])
+    try:
+        if unpacker.read_array_header() < 2:
+            return None, None
+        return unpacker.unpack(), unpacker.unpack()
+    except (ValueError, msgpack.UnpackException):
+        return None, None

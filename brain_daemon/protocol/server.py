@@ -1,0 +1,163 @@
+"""What all connections share: the callables they serve, their number, the sweep, the drain.
+
+Here: ``Server``, the factory of connections. Not here: the listening socket's path and mode (the
+daemon makes the socket), methods and policy (the service passes callables in). Layer: protocol.
+"""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from brain_daemon.errors import BrainError, InternalError, Overloaded, TooLarge, to_wire
+from brain_daemon.protocol.connection import Connection
+from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.messages import Encoder
+from brain_daemon.protocol.peer import PeerCredentials, read_peer
+
+log = logging.getLogger("brain_daemon.protocol")
+
+Dispatch = Callable[[str, dict[str, Any], Any, bool], Any]
+"""``dispatch(method, params, principal, notification)``: a result, or an awaitable of one."""
+
+Authenticate = Callable[[PeerCredentials], Any]
+"""``authenticate(peer)``: the principal handed to dispatch; raises Forbidden for a stranger."""
+
+BACKLOG = 1024
+RETRY_AFTER_MS = 500
+
+_SWEEP_S = 1.0
+_MAX_REFUSED = 64  # surplus connections kept until they can be told so
+
+
+class Server:
+    """Serve msgpack-RPC on Unix sockets.
+
+    Parameters
+    ----------
+    dispatch : callable
+        Carries out one call, on the event loop. A notification must not write. A coroutine is
+        run as a task, which is cancelled when its deadline passes or its client goes; a future
+        is only awaited, never cancelled, since others may resolve it.
+    authenticate : callable
+        Called once per connection.
+    limits : Limits
+    """
+
+    def __init__(
+        self, dispatch: Dispatch, authenticate: Authenticate, limits: Limits | None = None
+    ) -> None:
+        self.dispatch = dispatch
+        self.limits = limits or Limits()
+        self._authenticate = authenticate
+        self._encoder = Encoder()
+        self._connections: set[Connection] = set()
+        self._listeners: list[asyncio.Server] = []
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._sweep_s = min(
+            _SWEEP_S,
+            self.limits.message_timeout_s / 4,
+            self.limits.call_timeout_s / 4,
+            self.limits.write_timeout_s / 4,
+        )
+        self._drained: asyncio.Future[None] | None = None
+
+    @property
+    def n_connections(self) -> int:
+        """Open connections, refused ones included."""
+        return len(self._connections)
+
+    async def listen(self, sock: socket.socket) -> None:
+        """Accept connections on a bound Unix stream socket, which is closed by :meth:`drain`."""
+        loop = asyncio.get_running_loop()
+        self._listeners.append(
+            await loop.create_unix_server(self.connect, sock=sock, backlog=BACKLOG)
+        )
+
+    def connect(self) -> Connection:
+        """Make the protocol of one accepted connection."""
+        return Connection(self)
+
+    async def drain(self, grace_s: float) -> None:
+        """Stop accepting, answer every request already read, close.
+
+        Parameters
+        ----------
+        grace_s : float
+            After this many seconds what is left is cut off.
+        """
+        for listener in self._listeners:
+            listener.close()
+        self._drained = asyncio.get_running_loop().create_future()
+        for connection in list(self._connections):
+            connection.drain()
+        if self._connections:
+            await asyncio.wait([self._drained], timeout=grace_s)
+        while self._connections:
+            for connection in list(self._connections):
+                connection.abort()
+            await asyncio.sleep(0)
+
+    # ---- called by connections
+
+    def admit(self, connection: Connection, sock: socket.socket) -> Any:
+        """Register a connection and give its principal; raises the reason to refuse it."""
+        n_others = len(self._connections)
+        self._connections.add(connection)
+        if self._sweep_timer is None:
+            self._schedule_sweep()
+        if self._drained is not None or n_others >= self.limits.max_connections + _MAX_REFUSED:
+            connection.abort()
+        if n_others >= self.limits.max_connections:
+            raise Overloaded(
+                f"{n_others} connections are open, limit {self.limits.max_connections}; "
+                "close one or try again later",
+                retry_after_ms=RETRY_AFTER_MS,
+            )
+        return self._authenticate(read_peer(sock))
+
+    def release(self, connection: Connection) -> None:
+        """Forget a connection that is gone."""
+        self._connections.discard(connection)
+        if not self._connections:
+            if self._sweep_timer is not None:
+                self._sweep_timer.cancel()
+                self._sweep_timer = None
+            if self._drained is not None and not self._drained.done():
+                self._drained.set_result(None)
+
+    def response(self, msgid: int | None, result: Any) -> bytes:
+        """Encode a result; one that cannot be sent becomes the error that says why."""
+        try:
+            data = self._encoder.response(msgid, None, result)
+        except Exception as error:
+            return self.failure(msgid, error)
+        if len(data) > self.limits.max_response_bytes:
+            return self.failure(
+                msgid,
+                TooLarge(
+                    f"the result has {len(data)} bytes, limit {self.limits.max_response_bytes}; "
+                    "ask for less at once"
+                ),
+            )
+        return data
+
+    def failure(self, msgid: int | None, error: BaseException) -> bytes:
+        """Encode an error; an unforeseen one is logged and told only by the id of its log line."""
+        if not isinstance(error, BrainError):
+            request = secrets.token_hex(6)
+            log.error("request %s failed", request, exc_info=error)
+            error = InternalError(f"internal error, request {request}", request=request)
+        return self._encoder.response(msgid, to_wire(error), None)
+
+    def _schedule_sweep(self) -> None:
+        self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_s, self._sweep)
+
+    def _sweep(self) -> None:
+        self._schedule_sweep()
+        now = monotonic()
+        for connection in list(self._connections):
+            connection.sweep(now)
