@@ -50,19 +50,23 @@ def whoami_command(as_json: bool) -> None:
     _show("whoami", as_json)
 
 
-@command(example="brain health")
+@command(example="brain health --deep")
+@click.option("--deep", is_flag=True, help="Check every page of the store and every index.")
 @json_option
 @click.pass_context
-def health_command(ctx: click.Context, as_json: bool) -> None:
-    """Ask whether all is well; exit code 1 when it is not."""
-    if _show("health", as_json).get("status") != "ok":
+def health_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
+    """Ask whether all is well.
+
+    Exit code 1 when it is not.
+    """
+    if _show("health", as_json, **({"deep": True} if deep else {})).get("status") != "ok":
         ctx.exit(exits.NEGATIVE)
 
 
 @command(example="brain config")
 @json_option
 def config_command(as_json: bool) -> None:
-    """Show every setting: its value, where that comes from, and what it does."""
+    """Show every setting, its value, and where that comes from."""
     with daemon() as client:
         result = client.call("config")
     if as_json:
@@ -104,18 +108,23 @@ def reindex_command(as_json: bool) -> None:
 
 @command(example="brain backup ~/brain-backup.db")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
 @json_option
-def backup_command(path: Path, as_json: bool) -> None:
+def backup_command(path: Path, overwrite: bool, as_json: bool) -> None:
     """Write a verified copy of the store to PATH while the daemon goes on."""
     # The daemon's working folder is another one.
-    _show("backup", as_json, path=str(path.absolute()))
+    given = {"path": str(path.absolute()), **({"overwrite": True} if overwrite else {})}
+    _show("backup", as_json, **given)
 
 
 @command(example="brain status")
 @json_option
 @click.pass_context
 def status_command(ctx: click.Context, as_json: bool) -> None:
-    """See at one glance how the daemon is; exit code 1 when it is not well."""
+    """See at one glance how the daemon is.
+
+    Exit code 1 when it is not well.
+    """
     with daemon() as client:
         hello, stats, health = (client.call(method) for method in ("hello", "stats", "health"))
     if as_json:

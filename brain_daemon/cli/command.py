@@ -49,16 +49,16 @@ class Command(click.Command):
 
 def _abandon_output() -> None:
     """Keep the interpreter from flushing once more, at its end, what nobody can take."""
-    if sys.stdout is sys.__stdout__:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
-def command(example: str) -> Callable[[Callable[..., Any]], Command]:
-    """Declare a function named ``<command>_command`` as the command, with ``--json``."""
+def command(example: str, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a function named ``<command>_command`` as that command."""
 
     def declare(function: Callable[..., Any]) -> Command:
         name = function.__name__.removesuffix("_command").replace("_", "-")
-        return click.command(name, cls=Command, example=example)(function)
+        return click.command(name, cls=Command, example=example, **attributes)(function)
 
     return declare
 

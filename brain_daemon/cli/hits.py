@@ -36,7 +36,7 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
         head.append(title(hit), style="bold cyan")
         screen.print(head)
         for line in (where(hit), snippet(hit), why(hit)):
-            screen.print(Padding(line, (0, 0, 0, 4)))
+            screen.print(Padding(line, (0, 0, 0, 4), expand=False))
         screen.print()
     if not hits:
         screen.print(Text(nothing(answer), style="yellow"))
@@ -130,7 +130,8 @@ def why(hit: Mapping[str, Any]) -> Text:
     """Give one line with each leg's rank, its raw score and its reason."""
     from rich.text import Text
 
-    drawn = Text("why  ", style="dim")
+    drawn = Text()
+    drawn.append("why  ", style="dim")
     listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
     drawn.append(
         " · ".join(reason(leg, found) for leg, found in listed if found) or "no leg named it",
@@ -173,7 +174,7 @@ def _node(node: Any) -> str:
 
 def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
     """Draw the legs side by side: rank and raw score of each, and the sum that fuses them."""
-    headings = ["#", "hit", *(f"{leg} #, {_RAW_SCORE[leg][1]}" for leg in LEGS), "fused", "graph"]
+    headings = ["#", "hit", *(f"{leg} ({_RAW_SCORE[leg][1]})" for leg in LEGS), "fused", "path"]
     rows: list[list[Any]] = []
     for number, hit in enumerate(hits, 1):
         row: list[Any] = [number, title(hit)[:40]]
@@ -184,7 +185,7 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
                 row.append("–")
                 continue
             raw = found.get(_RAW_SCORE[leg][0])
-            row.append(f"#{found['rank']}  {raw:.4g}" if raw is not None else f"#{found['rank']}")
+            row.append(f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}")
             terms.append(f"1/{RRF_K + found['rank']}")
         fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
         row.append(f"{' + '.join(terms)} = {_score(fused)}" if terms else _score(fused))

@@ -40,7 +40,7 @@ class Outcome:
     chunks: int = 0
 
 
-@command(example="brain ingest ~/vault --prune")
+@command(example="brain ingest ~/vault")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--domain", help="The domain the notes belong to.  [default: default]")
 @click.option("--access-scope", help="Who may see them.  [default: private]")
@@ -63,11 +63,12 @@ def ingest_command(
     ignore_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Store Markdown and text files, and whole vaults; again, to take in what changed.
+    """Store Markdown and text files, and whole vaults.
 
-    Of a folder it takes *.md, *.markdown and *.txt; it leaves out hidden files and folders,
-    node_modules, and what a .brainignore (gitignore syntax, in any folder) names. A note that
-    did not change costs nothing; one that changed becomes a new revision.
+    Run it again to take in what changed: a note that did not change costs nothing, one that did
+    becomes a new revision. Of a folder it takes *.md, *.markdown and *.txt; it leaves out hidden
+    files and folders, node_modules, and what a .brainignore (gitignore syntax, in any folder)
+    names.
 
     Exit code 1 when a file failed.
     """
@@ -202,14 +203,13 @@ def leave(
 
 def documents(client: Client, uri_prefix: str) -> Iterator[dict[str, Any]]:
     """List the stored documents whose URI begins with ``uri_prefix``, page by page."""
-    after: int | None = None
+    cursor: dict[str, Any] = {}
     while True:
-        given = {} if after is None else {"after": after}
-        page = client.call("documents", uri_prefix=uri_prefix, limit=PAGE_DOCUMENTS, **given)
+        page = client.call("documents", uri_prefix=uri_prefix, limit=PAGE_DOCUMENTS, **cursor)
         yield from page["documents"]
-        after = page.get("next")
-        if after is None:
+        if page.get("next") is None:
             return
+        cursor = {"after": page["next"]}
 
 
 @contextmanager

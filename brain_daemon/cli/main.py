@@ -69,7 +69,7 @@ class CommandGroup(click.Group):
                 for name in commands:
                     command = self.get_command(ctx, name)
                     assert command is not None
-                    formatter.write(f"  {name:<9} {command.get_short_help_str(68)}\n")
+                    formatter.write(f"  {name:<9} {command.get_short_help_str(80)}\n")
                     formatter.write(f"  {'':<9}   $ {command.example}\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -13,7 +13,11 @@ from brain_daemon.cli.output import plain, print_json, safe_lines
 SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 
 
-@command(example='brain recall "When did Ana move to Lisbon?" --k 5 --explain')
+@command(
+    # A search for --some-flag is a search; a misspelt option is then one argument too many.
+    context_settings={"ignore_unknown_options": True},
+    example='brain recall "When did Ana move to Lisbon?" --k 5 --explain',
+)
 @click.argument("query")
 @click.option("--k", type=int, help="How many hits.  [default: the daemon's]")
 @click.option("--explain", is_flag=True, help="Show ranks and scores of each leg, and their sum.")

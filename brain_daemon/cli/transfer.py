@@ -16,7 +16,7 @@ import click
 
 from brain_daemon.cli import exits
 from brain_daemon.cli.command import command, daemon, fail_on_file, json_option
-from brain_daemon.cli.output import json_text, plain, print_json, size
+from brain_daemon.cli.output import json_text, plain, print_json, safe, size
 
 PAGE_RECORDS = 500
 # A page stays well below the daemon's smallest sensible message.
@@ -27,28 +27,30 @@ PAGE_BYTES = 1 << 20
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file to make.")
 @json_option
 def export_command(output: Path | None, as_json: bool) -> None:
-    """Write every memory as JSON Lines, to standard output unless --output names a file."""
+    """Write every memory as JSON Lines.
+
+    To standard output, unless --output names a file.
+    """
     if as_json and output is None:
         raise click.UsageError("Without --output the export itself is what is printed: no --json.")
     n_records = 0
     with daemon() as client, _sink(output) as sink:
-        after = None
+        cursor: dict[str, Any] = {}
         while True:
-            given = {} if after is None else {"after": after}
-            page = client.call("export", limit=PAGE_RECORDS, **given)
+            page = client.call("export", limit=PAGE_RECORDS, **cursor)
             for record in page["records"]:
                 sink.write(json_text(record).encode() + b"\n")
             n_records += len(page["records"])
-            after = page.get("next")
-            if after is None:
+            if page.get("next") is None:
                 break
+            cursor = {"after": page["next"]}
     if output is None:
         return
-    result = {"path": str(output), "records": n_records, "bytes": output.stat().st_size}
+    n_bytes = output.stat().st_size
     if as_json:
-        print_json(result)
+        print_json({"path": str(output), "records": n_records, "bytes": n_bytes})
     else:
-        click.echo(f"exported {n_records:,} records, {size(result['bytes'])}: {plain(str(output))}")
+        click.echo(f"exported {n_records:,} records, {size(n_bytes)}: {safe(str(output))}")
 
 
 @contextmanager
@@ -64,9 +66,9 @@ def _sink(output: Path | None) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(file.name, output)
+                Path(file.name).replace(output)
             except BaseException:
-                os.unlink(file.name)
+                Path(file.name).unlink()
                 raise
     except OSError as error:
         fail_on_file(output, error)

@@ -97,9 +97,11 @@ def stored(result: dict[str, Any]) -> str:
 @click.option("--document", is_flag=True, help="TARGET is the id of a document, not of a chunk.")
 @json_option
 def forget_command(target: str, document: bool, as_json: bool) -> None:
-    """Remove a chunk by its id, or a document by its URI, its path, or --document ID.
+    """Remove a chunk or a document, for good.
 
-    It leaves recall at once; `brain compact` also clears it from the file.
+    TARGET is the id of a chunk (recall prints it), or the URI or the path of a document, or with
+    --document the id of one. It leaves recall at once; `brain compact` also clears it from the
+    file.
     """
     with daemon() as client:
         result = client.call("forget", **forget_target(target, document=document))
