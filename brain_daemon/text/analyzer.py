@@ -30,6 +30,7 @@ from itertools import pairwise
 
 import Stemmer
 
+from brain_daemon.errors import BadRequest
 from brain_daemon.model import Terms
 from brain_daemon.text.stopwords import STOP_WORDS
 
@@ -111,14 +112,14 @@ class Analyzer:
 
     Raises
     ------
-    ValueError
+    BadRequest
         If there is no such language.
     """
 
     def __init__(self, language: str = "english") -> None:
         known = Stemmer.algorithms()
         if language != "none" and language not in known:
-            raise ValueError(
+            raise BadRequest(
                 f"language is {language!r}; give one of none, {', '.join(sorted(known))}"
             )
         self.language = language

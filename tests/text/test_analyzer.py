@@ -10,6 +10,7 @@ import Stemmer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from brain_daemon.errors import BadRequest
 from brain_daemon.text.analyzer import FTS5_TOKENIZE, MAX_TERM_CHARS, Analyzer
 
 ENGLISH = Analyzer()
@@ -268,7 +269,7 @@ def test_stemming_is_of_words_in_the_language_of_the_store_only():
 
 
 def test_an_unknown_language_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"'klingon'.*english"):
+    with pytest.raises(BadRequest, match=r"'klingon'.*english"):
         Analyzer("klingon")
 
 

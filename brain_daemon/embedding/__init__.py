@@ -1,0 +1,1 @@
+"""Text to unit vectors with static embedding models; the default model is packaged here."""
