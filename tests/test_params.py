@@ -1,0 +1,51 @@
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from brain_daemon.errors import BadRequest
+from brain_daemon.params import decode
+
+
+class Inner(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    name: str
+
+
+class Params(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    n: Annotated[int, msgspec.Meta(ge=1)]
+    share: float = 0.5
+    inner: Annotated[tuple[Inner, ...], msgspec.Meta(max_length=2)] = ()
+    table: dict[str, int] | None = None
+
+
+def test_converts() -> None:
+    assert decode({"n": 2, "inner": [{"name": "x"}]}, Params) == Params(2, inner=(Inner("x"),))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n": 0}, "n is not accepted: n is 0; give an integer of at least 1"),
+        ({"n": False}, "n is not accepted: n is False; give an integer of at least 1"),
+        ({}, "the parameter n is missing; give an integer of at least 1"),
+        ({"n": 1, "share": "1"}, "share is not accepted: share is '1'; give a number"),
+        (
+            {"n": 1, "inner": [{"name": 1}]},
+            "inner[0].name is not accepted: inner is [{'name': 1}]; give a list of at most 2 "
+            "items, each a map with the keys name",
+        ),
+        ({"n": 1, "m": 2}, "unknown parameter 'm'; accepted are n, share, inner, table"),
+        ({"n": 1, 2: 3}, "parameter names are strings, one of n, share, inner, table; got [2]"),
+        ([1], "the parameters are [1]; give one map with the keys n, share, inner, table"),
+    ],
+)
+def test_messages_state_field_value_and_cure(params: Any, message: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        decode(params, Params)
+    assert caught.value.message == message
+
+
+def test_long_values_are_cut() -> None:
+    with pytest.raises(BadRequest) as caught:
+        decode({"n": "x" * 1_000_000}, Params)
+    assert len(caught.value.message) < 200
