@@ -22,7 +22,8 @@ from brain_daemon.config import Settings
 from brain_daemon.daemon import logs, sockets, systemd
 from brain_daemon.daemon.lock import FileLock, LockHeld
 from brain_daemon.errors import BrainError
-from brain_daemon.protocol.server import Limits, Server
+from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.server import Server
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.policy import authenticate
@@ -133,7 +134,7 @@ async def _run(memory: Memory, listener: socket.socket, settings: Settings) -> N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await server.start(listener)
+    await server.listen(listener)
     log.info(
         "serving %s on %s (%d chunks, pid %d)",
         memory.directory, listener.getsockname(), memory.snapshot.n_alive, os.getpid(),
@@ -151,10 +152,14 @@ def limits_from(settings: Settings) -> Limits:
     return Limits(
         max_message_bytes=settings["max_message_bytes"],
         max_response_bytes=settings["max_response_bytes"],
+        max_depth=settings["max_depth"],
+        max_items=settings["max_items"],
         max_connections=settings["max_connections"],
         max_in_flight=settings["max_in_flight"],
+        max_unsent_bytes=settings["max_unsent_bytes"],
+        message_timeout_s=settings["message_timeout_ms"] / 1000,
         call_timeout_s=settings["call_timeout_ms"] / 1000,
-        half_message_timeout_s=settings["half_message_timeout_ms"] / 1000,
+        write_timeout_s=settings["write_timeout_ms"] / 1000,
     )
 
 

@@ -9,24 +9,16 @@ from typing import Any
 import apsw
 import msgspec
 
-from brain_daemon import __version__
-from brain_daemon._ext.distance import simd_tier
 from brain_daemon.config import SETTINGS
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import Principal
-from brain_daemon.protocol.messages import PROTOCOL_VERSION
 from brain_daemon.service import rebuild
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation, always
 from brain_daemon.service.writer import ExclusiveJob
 from brain_daemon.store import backup as store_backup
 from brain_daemon.store import maintenance
-from brain_daemon.store.schema import SCHEMA_VERSION
 from brain_daemon.text.analyzer import ANALYZER_VERSION
-
-
-class HelloParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    client: str = ""
 
 
 class BackupParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -40,23 +32,6 @@ class HealthParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def ping(memory: Memory, params: NoParams, principal: Principal) -> str:
     return "pong"
-
-
-def hello(memory: Memory, params: HelloParams, principal: Principal) -> dict[str, Any]:
-    """Versions, limits and capabilities."""
-    from brain_daemon.service.dispatch import OPERATIONS as methods  # noqa: PLC0415 - the table holds us
-
-    settings = memory.settings
-    return {
-        "product": __version__,
-        "protocol": PROTOCOL_VERSION,
-        "schema": SCHEMA_VERSION,
-        "analyzer": ANALYZER_VERSION,
-        "limits": {name: settings[name] for name in settings.values if name.startswith("max_")},
-        "capabilities": sorted(methods),
-        "simd_tier": simd_tier(),
-        "principal": whoami(memory, NoParams(), principal),
-    }
 
 
 def whoami(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
@@ -137,7 +112,9 @@ def reindex(memory: Memory, params: NoParams, principal: Principal) -> Exclusive
     """Derive terms, vectors and the resident index anew from the stored texts."""
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
-        count = rebuild.rederive(connection, memory.analyzer, memory.model)
+        reader = memory.reader()
+        rebuild.replace_vectors(connection, reader, memory.model)
+        count = rebuild.replace_terms(connection, reader, memory.analyzer)
         memory.reload(connection)
         return {"chunks": count, "generation": memory.snapshot.generation}
 
@@ -177,7 +154,6 @@ def _resident_bytes() -> int:
 
 OPERATIONS = (
     Operation("ping", NoParams, ping, "reader"),
-    Operation("hello", HelloParams, hello, "reader"),
     Operation("whoami", NoParams, whoami, "reader"),
     Operation("stats", NoParams, stats, "operator"),
     Operation("health", HealthParams, health, "operator", heavy=lambda memory, p: p.deep),

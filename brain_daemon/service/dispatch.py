@@ -12,22 +12,55 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
+
+from brain_daemon import __version__
+from brain_daemon._ext.distance import simd_tier
 from brain_daemon.errors import BadRequest, Forbidden, NotFound
 from brain_daemon.model import Principal
 from brain_daemon.params import decode
+from brain_daemon.protocol.messages import PROTOCOL_VERSION
 from brain_daemon.service import admin, recall, remember, transfer
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.operation import Operation
+from brain_daemon.service.operation import NoParams, Operation
 from brain_daemon.service.writer import ExclusiveJob, WriteJob
+from brain_daemon.store.schema import SCHEMA_VERSION
+from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 log = logging.getLogger(__name__)
 
+HEAVY_THREADS = 2
+
+
+class HelloParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    client: str = ""
+
+
+def hello(memory: Memory, params: HelloParams, principal: Principal) -> dict[str, Any]:
+    """Versions, limits, and what this daemon can do: the table below."""
+    settings = memory.settings
+    return {
+        "product": __version__,
+        "protocol": PROTOCOL_VERSION,
+        "schema": SCHEMA_VERSION,
+        "analyzer": ANALYZER_VERSION,
+        "limits": {name: settings[name] for name in settings.values if name.startswith("max_")},
+        "capabilities": sorted(OPERATIONS),
+        "simd_tier": simd_tier(),
+        "principal": admin.whoami(memory, NoParams(), principal),
+    }
+
+
 OPERATIONS: dict[str, Operation] = {
     operation.method: operation
-    for module in (recall, remember, admin, transfer)
-    for operation in module.OPERATIONS
+    for operation in (
+        Operation("hello", HelloParams, hello, "reader"),
+        *recall.OPERATIONS,
+        *remember.OPERATIONS,
+        *admin.OPERATIONS,
+        *transfer.OPERATIONS,
+    )
 }
-HEAVY_THREADS = 2
 
 
 class Dispatcher:

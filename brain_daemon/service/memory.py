@@ -12,14 +12,12 @@ from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index import load as index_load
 from brain_daemon.index.snapshot import Change, Snapshot
+from brain_daemon.service import rebuild
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import connection, schema
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 log = logging.getLogger(__name__)
-
-DATABASE_NAME = "brain.db"
-
 
 class Memory:
     """Everything an operation may need, wired once at start-up.
@@ -36,19 +34,23 @@ class Memory:
         self.settings = settings
         self.started_at = time.monotonic()
         self.directory: Path = settings.store_dir
-        self.database = self.directory / DATABASE_NAME
+        self.database = self.directory / rebuild.DATABASE_NAME
         self.analyzer = Analyzer(settings["language"])
         self.model = StaticModel.load(settings["model"] or None)
         self._readers = threading.local()
         write_connection = connection.open_writer(self.database)
-        schema.prepare(
-            write_connection,
-            dim=self.model.dim,
-            model_fingerprint=self.model.fingerprint,
-            model_name=self.model.name,
-            analyzer_version=ANALYZER_VERSION,
-            language=settings["language"],
-        )
+        try:
+            schema.prepare(
+                write_connection,
+                dim=self.model.dim,
+                model_fingerprint=self.model.fingerprint,
+                model_name=self.model.name,
+                analyzer_version=ANALYZER_VERSION,
+                language=settings["language"],
+            )
+        except schema.StaleTerms as stale:
+            log.warning("%s", stale)
+            rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
         self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
         self.writer = Writer(
             write_connection,

@@ -7,7 +7,7 @@ import os
 import pwd
 
 from brain_daemon.errors import Forbidden
-from brain_daemon.model import Principal
+from brain_daemon.model import Principal, Tags
 from brain_daemon.protocol.peer import PeerCredentials
 
 ROLES = frozenset({"reader", "writer", "operator", "admin"})
@@ -30,6 +30,11 @@ def authenticate(peer: PeerCredentials) -> Principal:
     return Principal(
         name=_user_name(peer.uid), uid=peer.uid, gid=peer.gid, pid=peer.pid, roles=ROLES
     )
+
+
+def may_change(principal: Principal, tags: Tags) -> bool:
+    """Only its owner may replace or forget a memory, unless the caller is an admin."""
+    return tags.owner == principal.name or "admin" in principal.roles
 
 
 def _user_name(uid: int) -> str:

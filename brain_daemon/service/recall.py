@@ -8,11 +8,12 @@ from brain_daemon.errors import NotFound
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import pipeline
+from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Operation
 from brain_daemon.store import chunks, documents
-from brain_daemon.timestamps import format_us, now_us
+from brain_daemon.timestamps import now_us
 
 MAX_IDS = 1000
 MAX_PAGE = 1000
@@ -92,33 +93,6 @@ def list_documents(
         for document in page
     ]
     return {"documents": rows, "next": page[-1].id if len(page) == params.limit else None}
-
-
-def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
-    """A chunk as the wire has it."""
-    tags = chunk.tags
-    return {
-        "id": chunk.id,
-        "document_id": chunk.document_id,
-        "uri": chunk.uri,
-        "revision": chunk.revision,
-        "title": chunk.title,
-        "text": chunk.text,
-        "untrusted": True,
-        "heading_path": list(chunk.heading_path),
-        "lines": [chunk.line_start, chunk.line_end],
-        "source": tags.source,
-        "domain": tags.domain,
-        "owner": tags.owner,
-        "access_scope": tags.access_scope,
-        "node_kind": tags.node_kind,
-        "lawful_basis": tags.lawful_basis,
-        "region": tags.region,
-        "pii": tags.pii,
-        "created_at": format_us(tags.created_at_us),
-        "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
-        "writer": chunk.writer,
-    }
 
 
 def _fetch_visible(

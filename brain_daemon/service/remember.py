@@ -9,9 +9,9 @@ from brain_daemon.errors import BadRequest, NotFound
 from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
 from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
-from brain_daemon.service import visibility
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Operation
+from brain_daemon.service.policy import may_change
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import documents
 from brain_daemon.timestamps import now_us, parse_us
@@ -59,6 +59,7 @@ class MarkdownParams(TagParams, frozen=True, kw_only=True):
     content: Text
     uri: Uri
     title: Title = ""
+    dry_run: bool = False
 
 
 class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -82,8 +83,10 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
     return _put(document, principal)
 
 
-def ingest_markdown(memory: Memory, params: MarkdownParams, principal: Principal) -> WriteJob:
-    """Prepare one Markdown document."""
+def ingest_markdown(
+    memory: Memory, params: MarkdownParams, principal: Principal
+) -> WriteJob | dict[str, Any]:
+    """Prepare one Markdown document; ``dry_run`` only tells what storing it would do."""
     document = prepare.prepare_markdown(
         content=params.content,
         uri=params.uri,
@@ -94,6 +97,8 @@ def ingest_markdown(memory: Memory, params: MarkdownParams, principal: Principal
         analyzer=memory.analyzer,
         model=memory.model,
     )
+    if params.dry_run:
+        return _preview(memory, document)
     return _put(document, principal)
 
 
@@ -108,7 +113,7 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
         found = documents.find(
             connection, chunk_id=params.id, document_id=params.document_id, uri=params.uri
         )
-        own = [document for document in found if visibility.may_change(principal, document.tags)]
+        own = [document for document in found if may_change(principal, document.tags)]
         if not own:
             raise NotFound(f"there is no memory with {what}")
         removals = [
@@ -129,22 +134,38 @@ def _put(document: PreparedDocument, principal: Principal) -> WriteJob:
 
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], Change | None]:
         put = documents.put(connection, document, writer, now_us())
-        result = {
-            "id": put.document_id,
-            "document_id": put.document_id,
-            "uri": put.uri,
-            "revision": put.revision,
-            "created": put.created,
-            "unchanged": put.unchanged,
-            "flagged": False,
-            "chunk_ids": put.chunk_ids,
-            "removed_chunk_ids": put.removed_chunk_ids,
-            "mentions": sum(len(chunk.mentions) for chunk in document.chunks),
-            "links": sum(len(chunk.relations) for chunk in document.chunks),
-        }
-        return result, None if put.unchanged else Change.put(document, put)
+        return _put_record(document, put), None if put.unchanged else Change.put(document, put)
 
     return WriteJob(apply)
+
+
+def _preview(memory: Memory, document: PreparedDocument) -> dict[str, Any]:
+    tags = document.tags
+    for found in documents.find(memory.reader(), uri=document.uri):
+        if (found.tags.owner, found.tags.domain) == (tags.owner, tags.domain):
+            unchanged = found.content_hash == document.content_hash
+            revision = found.revision + (not unchanged)
+            put = documents.PutResult(found.id, found.uri, revision, False, unchanged)
+            break
+    else:
+        put = documents.PutResult(0, document.uri or "", 1, created=True, unchanged=False)
+    return {**_put_record(document, put), "dry_run": True}
+
+
+def _put_record(document: PreparedDocument, put: documents.PutResult) -> dict[str, Any]:
+    return {
+        "id": put.document_id,
+        "document_id": put.document_id,
+        "uri": put.uri,
+        "revision": put.revision,
+        "created": put.created,
+        "unchanged": put.unchanged,
+        "flagged": False,
+        "chunk_ids": put.chunk_ids,
+        "removed_chunk_ids": put.removed_chunk_ids,
+        "mentions": sum(len(chunk.mentions) for chunk in document.chunks),
+        "links": sum(len(chunk.relations) for chunk in document.chunks),
+    }
 
 
 def _tags(

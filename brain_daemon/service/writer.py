@@ -1,7 +1,7 @@
 """The one thread that writes: group commit, then the next snapshot, then the answers.
 
-All writes that wait when the thread comes round go into one transaction, each in a savepoint of
-its own, so that one refused write does not undo its neighbours. A write is acknowledged only
+All writes that wait when the thread comes round go into one transaction; one that is refused does
+not undo its neighbours. A write is acknowledged only
 after COMMIT returned (``synchronous=FULL``) and the snapshot that holds it was published, so an
 acknowledged memory is both durable and recallable.
 """
@@ -48,6 +48,10 @@ class _Waiting:
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
+
+
+class _PartlyWritten(Exception):
+    """A job failed after its first change; its cause says why."""
 
 
 class Writer(threading.Thread):
@@ -128,15 +132,15 @@ class Writer(threading.Thread):
         self._connection.close()
 
     def _commit(self, batch: list[_Waiting]) -> None:
-        changes: list[Change] = []
-        connection = self._connection
         try:
             if self.failure is not None:
                 raise StoreDegraded(f"the store takes no writes: {self.failure}")
-            connection.execute("BEGIN IMMEDIATE")
-            for waiting in batch:
-                self._apply(waiting, changes)
-            connection.execute("COMMIT")
+            try:
+                changes = self._transact(batch, self._apply)
+            except _PartlyWritten:
+                # Rare, so the common case does without savepoints: each makes FTS5 flush.
+                self._connection.execute("ROLLBACK")
+                changes = self._transact(batch, self._apply_in_savepoint)
             self.commits += 1
             if changes:
                 self._publish(changes)
@@ -146,21 +150,41 @@ class Writer(threading.Thread):
                 waiting.error = waiting.error or _translate(error)
         _resolve(batch)
 
-    def _apply(self, waiting: _Waiting, changes: list[Change]) -> None:
+    def _transact(
+        self, batch: list[_Waiting], apply: Callable[[_Waiting], Change | None]
+    ) -> list[Change]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        changes = [change for waiting in batch if (change := apply(waiting)) is not None]
+        self._connection.execute("COMMIT")
+        return changes
+
+    def _apply(self, waiting: _Waiting) -> Change | None:
+        """Apply a job; one that fails before it wrote anything harms nobody."""
         connection = self._connection
-        connection.execute("SAVEPOINT job")
+        n_before = connection.total_changes()
+        waiting.error = None
         try:
             waiting.result, change = waiting.job.apply(connection)  # type: ignore[union-attr]
         except Exception as error:
             if not connection.in_transaction:  # SQLite rolled the whole batch back (disk full)
                 raise
-            connection.execute("ROLLBACK TO job")
-            connection.execute("RELEASE job")
+            if connection.total_changes() != n_before:
+                raise _PartlyWritten from error
             waiting.error = _translate(error)
-            return
+            return None
+        return change
+
+    def _apply_in_savepoint(self, waiting: _Waiting) -> Change | None:
+        connection = self._connection
+        connection.execute("SAVEPOINT job")
+        try:
+            change = self._apply(waiting)
+        except _PartlyWritten as partly:
+            connection.execute("ROLLBACK TO job")
+            waiting.error = _translate(partly.__cause__)
+            change = None
         connection.execute("RELEASE job")
-        if change is not None:
-            changes.append(change)
+        return change
 
     def _run_alone(self, waiting: _Waiting) -> None:
         try:
@@ -185,7 +209,7 @@ class Writer(threading.Thread):
             log.error("write batch failed: %s", error)
 
 
-def _translate(error: Exception) -> Exception:
+def _translate(error: BaseException | None) -> BaseException | None:
     if isinstance(error, apsw.FullError):
         return StoreDegraded("the disk is full: free some space or forget memories, then retry")
     if isinstance(error, apsw.ReadOnlyError):

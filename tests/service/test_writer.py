@@ -1,0 +1,193 @@
+"""Group commit: acknowledged means committed, and a refused write harms no neighbour."""
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from brain_daemon.errors import NotFound, Overloaded, StoreDegraded
+from brain_daemon.index.snapshot import Change
+from brain_daemon.service.writer import ExclusiveJob, Writer, WriteJob
+from brain_daemon.store import connection
+
+
+class Bench:
+    """A writer on a real file with one plain table, and what it published."""
+
+    def __init__(self, path: Path, **options: int) -> None:
+        self.path = path
+        self.published: list[list[Change]] = []
+        conn = connection.open_writer(path)
+        conn.execute("CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
+        self.writer = Writer(
+            conn, self.published.append, **{"max_batch": 64, "max_waiting": 1000, **options}
+        )
+
+    def stored(self) -> list[str]:
+        reader = connection.open_reader(self.path)
+        try:
+            return [row[0] for row in reader.execute("SELECT text FROM note ORDER BY id")]
+        finally:
+            reader.close()
+
+
+def insert(text: str, *more: str) -> WriteJob:
+    def apply(conn: apsw.Connection) -> tuple[Any, Change | None]:
+        for each in (text, *more):
+            conn.execute("INSERT INTO note(text) VALUES (?)", (each,))
+        return text, Change.removal([1])
+
+    return WriteJob(apply)
+
+
+def refuse(conn: apsw.Connection) -> tuple[Any, Change | None]:
+    raise NotFound("there is no such thing")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path / "notes.db")
+    yield bench
+    if bench.writer.is_alive():
+        bench.writer.stop()
+
+
+async def outcomes(*awaitables: Awaitable[Any]) -> list[Any]:
+    return await asyncio.gather(*awaitables, return_exceptions=True)
+
+
+def run(bench: Bench, *jobs: WriteJob | ExclusiveJob) -> list[Any]:
+    """Queue all jobs before the thread starts, so that they share a batch."""
+
+    async def all_jobs() -> list[Any]:
+        futures = [bench.writer.submit(job) for job in jobs]
+        if not bench.writer.is_alive():
+            bench.writer.start()
+        return await outcomes(*futures)
+
+    return asyncio.run(all_jobs())
+
+
+def test_waiting_writes_share_one_commit_and_one_publication(bench: Bench) -> None:
+    assert run(bench, *(insert(f"n{i}") for i in range(40))) == [f"n{i}" for i in range(40)]
+    assert bench.writer.commits == 1
+    assert [len(changes) for changes in bench.published] == [40]
+    assert len(bench.stored()) == 40
+
+
+def test_batch_is_bounded(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "notes.db", max_batch=10)
+    run(bench, *(insert(f"n{i}") for i in range(40)))
+    bench.writer.stop()
+    assert bench.writer.commits == 4
+
+
+def test_acknowledged_only_after_commit(bench: Bench) -> None:
+    seen: list[list[str]] = []
+
+    async def scenario() -> None:
+        future = bench.writer.submit(insert("durable"))
+        future.add_done_callback(lambda _: seen.append(bench.stored()))
+        bench.writer.start()
+        await future
+        await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert seen == [["durable"]]
+
+
+def test_refusal_before_any_change_keeps_the_batch(bench: Bench) -> None:
+    results = run(bench, insert("a"), WriteJob(refuse), insert("b"))
+    assert (results[0], results[2]) == ("a", "b")
+    assert isinstance(results[1], NotFound)
+    assert bench.stored() == ["a", "b"]
+    assert bench.writer.commits == 1
+
+
+def test_failure_after_a_change_is_undone_alone(bench: Bench) -> None:
+    results = run(bench, insert("a"), insert("half", "a"), insert("b"), WriteJob(refuse))
+    assert (results[0], results[2]) == ("a", "b")
+    assert isinstance(results[1], apsw.ConstraintError)
+    assert isinstance(results[3], NotFound)
+    assert bench.stored() == ["a", "b"]
+    assert [len(changes) for changes in bench.published] == [2]
+
+
+def test_exclusive_job_runs_outside_transactions_in_its_turn(bench: Bench) -> None:
+    def vacuum(conn: apsw.Connection) -> int:
+        conn.execute("VACUUM")
+        return len(list(conn.execute("SELECT * FROM note")))
+
+    assert run(bench, insert("a"), ExclusiveJob(vacuum), insert("b")) == ["a", 1, "b"]
+
+
+def test_full_queue_is_overloaded_with_a_time_to_retry(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "notes.db", max_waiting=3)
+
+    async def scenario() -> None:
+        for i in range(3):
+            bench.writer.submit(insert(f"n{i}"))
+        with pytest.raises(Overloaded) as caught:
+            bench.writer.submit(insert("one too many"))
+        assert caught.value.detail["retry_after_ms"] > 0
+        bench.writer.start()
+
+    asyncio.run(scenario())
+    bench.writer.stop()
+    assert len(bench.stored()) == 3
+
+
+def test_stop_commits_what_waits(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "notes.db")
+
+    async def scenario() -> None:
+        futures = [bench.writer.submit(insert(f"n{i}")) for i in range(100)]
+        bench.writer.start()
+        await asyncio.get_running_loop().run_in_executor(None, bench.writer.stop)
+        assert await asyncio.gather(*futures) == [f"n{i}" for i in range(100)]
+
+    asyncio.run(scenario())
+    assert len(bench.stored()) == 100
+
+
+
+
+def test_full_disk_is_a_typed_error_and_writes_resume(bench: Bench) -> None:
+    def limit(conn: apsw.Connection) -> None:
+        conn.pragma("max_page_count", conn.pragma("page_count"))
+
+    def lift(conn: apsw.Connection) -> None:
+        conn.pragma("max_page_count", 1 << 30)
+
+    run(bench, insert("before"), ExclusiveJob(limit))
+    (full,) = run(bench, insert("x" * 200_000))
+    assert isinstance(full, StoreDegraded)
+    assert "full" in full.message
+    assert bench.stored() == ["before"]
+    assert run(bench, ExclusiveJob(lift), insert("after"))[1] == "after"
+    assert bench.writer.failure is None
+
+
+def test_failed_commit_is_fail_stop(bench: Bench) -> None:
+    """As after a failed fsync: nothing on this handle can be trusted to be durable."""
+
+    def break_commit(conn: apsw.Connection) -> None:
+        def hook() -> bool:
+            raise apsw.IOError("disk I/O error")
+
+        conn.set_commit_hook(hook)
+
+    run(bench, insert("safe"), ExclusiveJob(break_commit))
+    (lost,) = run(bench, insert("lost"))
+    assert isinstance(lost, StoreDegraded)
+    assert bench.writer.failure is not None
+    assert bench.stored() == ["safe"]
+
+    async def again() -> None:
+        with pytest.raises(StoreDegraded, match="restart"):
+            bench.writer.submit(insert("never"))
+
+    asyncio.run(again())
