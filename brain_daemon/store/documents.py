@@ -59,7 +59,11 @@ class StoredDocument:
 
 
 def put(
-    conn: apsw.Connection, document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int
+    conn: apsw.Connection,
+    document: PreparedDocument,
+    writer: Mapping[str, Any],
+    stored_at_us: int,
+    first_revision: int = 1,
 ) -> PutResult:
     """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
 
@@ -75,12 +79,21 @@ def put(
         ``uid``, ``pid`` and ``name`` from the peer's credentials.
     stored_at_us : int
         UTC microseconds since the epoch.
+    first_revision : int
+        Of a new document; an import carries on the count.
 
     Returns
     -------
     PutResult
         When ``unchanged``, every list is empty and nothing was written.
+
+    Raises
+    ------
+    ValueError
+        The document has no chunk, or a vector is not int8; before anything was written.
     """
+    if not document.chunks:
+        raise ValueError("a document without chunks is not stored")
     tags = document.tags
     found = None
     if document.uri is not None:
@@ -93,12 +106,15 @@ def put(
             return PutResult(found[0], found[1], found[2], created=False, unchanged=True)
 
     sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
+    stored_vectors = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
     row = _row(document, writer, stored_at_us)
     removed: list[int] = []
     touched: list[int] = []
     if found is None:
-        document_id, uri = _insert(conn, document.uri, sequence.get("document", 0) + 1, row)
-        revision = 1
+        revision = first_revision
+        document_id, uri = _insert(
+            conn, document.uri, sequence.get("document", 0) + 1, (*row, revision)
+        )
     else:
         document_id, uri, revision = found[0], found[1], found[2] + 1
         removed = _chunk_ids(conn, document_id)
@@ -107,11 +123,13 @@ def put(
 
     first_id = sequence.get("chunk", 0) + 1
     chunk_ids = list(range(first_id, first_id + len(document.chunks)))
-    previous_ids: list[int | None] = []
-    if chunk_ids:
-        previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
+    previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
     ids, created = graph.intern(conn, document.chunks, sequence.get("entity", 0) + 1)
     _insert_chunks(conn, document_id, chunk_ids, previous_ids, document.chunks)
+    conn.executemany(
+        vectors.INSERT,
+        [(id_, *stored) for id_, stored in zip(chunk_ids, stored_vectors, strict=True)],
+    )
     entity_ids, edges = graph.link(conn, chunk_ids, document.chunks, ids)
     return PutResult(
         document_id=document_id,
@@ -190,8 +208,8 @@ _COLUMNS = (
     "pii, created_at, expires_at, thread, seq, writer_uid, writer_pid, writer_name, stored_at"
 )
 _INSERT = (
-    f"INSERT INTO document({_COLUMNS}, id, uri, revision) "
-    f"VALUES ({'?, ' * (_COLUMNS.count(',') + 1)}?, ?, 1)"
+    f"INSERT INTO document({_COLUMNS}, revision, id, uri) "
+    f"VALUES ({'?, ' * (_COLUMNS.count(',') + 1)}?, ?, ?)"
 )
 _UPDATE = (
     f"UPDATE document SET revision = revision + 1, {_COLUMNS.replace(',', ' = ?,')} = ? "
@@ -286,9 +304,6 @@ def _insert_chunks(
     conn.executemany(
         fulltext.INSERT,
         [(id_, c.terms.title, c.terms.body, c.terms.extra) for id_, c in numbered],
-    )
-    conn.executemany(
-        vectors.INSERT, [(id_, *vectors.encode(c.vector, c.scale)) for id_, c in numbered]
     )
 
 

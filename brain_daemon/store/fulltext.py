@@ -4,7 +4,7 @@ FTS5 keeps the terms of ``text.analyzer`` as they are (its tokenizer splits at s
 it answers phrases and is the oracle of the resident BM25 kernel. Not here: analysing text.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import apsw
@@ -126,10 +126,3 @@ def replace_terms(
         conn.execute("ALTER TABLE staged_fts RENAME TO chunk_fts")
         write_analyzer(conn, analyzer_version, language)
     return int(conn.execute("SELECT count(*) FROM chunk").get)
-
-
-def terms(conn: apsw.Connection, chunk_ids: Iterable[int]) -> Iterator[Terms]:
-    """Give the stored terms of chunks that exist, in the order asked."""
-    statement = "SELECT title, body, extra FROM chunk_fts WHERE rowid = ?"
-    for chunk_id in chunk_ids:
-        yield Terms(*next(conn.execute(statement, (chunk_id,))))

@@ -138,16 +138,17 @@ def unlink(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]:
         The entities that lost something: candidates for `prune`, once nothing new names them.
     """
     ids = apsw.carray(array("q", chunk_ids))
-    touched = conn.execute(
+    rows = conn.execute(
         "SELECT entity_id FROM mention WHERE chunk_id IN carray(?1) "
         "UNION SELECT source_id FROM edge WHERE chunk_id IN carray(?1) "
         "UNION SELECT target_id FROM edge WHERE chunk_id IN carray(?1)",
         (ids,),
-    ).fetchall()
+    )
+    touched = [row[0] for row in rows]
     if touched:
         conn.execute("DELETE FROM mention WHERE chunk_id IN carray(?)", (ids,))
         conn.execute("DELETE FROM edge WHERE chunk_id IN carray(?)", (ids,))
-    return [int(row[0]) for row in touched]
+    return touched
 
 
 def prune(conn: apsw.Connection, candidates: Sequence[int]) -> list[int]:
@@ -161,7 +162,7 @@ def prune(conn: apsw.Connection, candidates: Sequence[int]) -> list[int]:
         "AND NOT EXISTS (SELECT 1 FROM edge WHERE target_id = entity.id) RETURNING id",
         (apsw.carray(array("q", candidates)),),
     )
-    return sorted(int(row[0]) for row in gone)
+    return sorted(row[0] for row in gone)
 
 
 def entities(conn: apsw.Connection, ids: Sequence[int]) -> list[Entity]:

@@ -1,0 +1,122 @@
+"""Online backup: one file, private, complete and checked, or nothing. Not here: when, or where."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from brain_daemon.errors import BadRequest, Conflict, StoreDegraded
+from brain_daemon.store import connection, maintenance, schema
+
+STEP_PAGES = 4_096
+
+
+def backup(conn: apsw.Connection, target: Path, *, overwrite: bool = False) -> dict[str, Any]:
+    """Copy the store as of now, while others write; check the copy; then give it its name.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        A reader, outside a transaction. It holds one read transaction while it copies, so that
+        writers neither wait nor make the copy start again.
+    target : Path
+        In an existing folder. The file appears there whole, with mode 0600, synced to disk.
+    overwrite : bool
+        Whether an existing regular file may be replaced.
+
+    Returns
+    -------
+    dict
+        ``path``, ``size_bytes``, ``sha256``, ``schema_version`` and the rows of each kind.
+
+    Raises
+    ------
+    Conflict
+        The target exists and ``overwrite`` is false.
+    BadRequest
+        Its folder does not, or it is the store itself or no regular file.
+    StoreDegraded
+        The copy is not sound; it was removed.
+    """
+    _check_target(conn, target, overwrite)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        expected = _copy(conn, partial)
+        _verify(partial, expected)
+        size, digest = _sync(partial)
+        if overwrite:
+            partial.replace(target)
+        else:
+            try:
+                target.hardlink_to(partial)
+            except FileExistsError:
+                raise _exists(target) from None
+    finally:
+        partial.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+    return {"path": str(target), "size_bytes": size, "sha256": digest, **expected}
+
+
+def _check_target(conn: apsw.Connection, target: Path, overwrite: bool) -> None:
+    if not target.parent.is_dir():
+        raise BadRequest(f"the folder {target.parent} does not exist: make it first")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise BadRequest(f"{target} is not a regular file: choose another path")
+    store = Path(conn.filename)
+    if target.absolute() in (store, Path(f"{store}-wal"), Path(f"{store}-shm")) or (
+        target.exists() and target.samefile(store)
+    ):
+        raise BadRequest(f"{target} is the store itself: choose another path")
+    if target.exists() and not overwrite:
+        raise _exists(target)
+
+
+def _exists(target: Path) -> Conflict:
+    return Conflict(f"{target} exists: choose another path, or ask to overwrite it")
+
+
+def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    conn.execute("BEGIN")
+    copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        expected = {"schema_version": schema.version(conn), **maintenance.counts(conn)}
+        with copy.backup("main", conn, "main") as steps:
+            while not steps.done:
+                steps.step(STEP_PAGES)
+        copy.pragma("journal_mode", "delete")  # one file, readable from read-only media
+    finally:
+        copy.close()
+        conn.execute("COMMIT")
+    return expected
+
+
+def _verify(partial: Path, expected: dict[str, int]) -> None:
+    copy = connection.open_reader(partial)
+    try:
+        findings = maintenance.integrity_findings(copy)
+        found = {"schema_version": schema.version(copy), **maintenance.counts(copy)}
+    finally:
+        copy.close()
+    if found != expected:
+        findings.append(f"the copy holds {found}, the store {expected}")
+    if findings:
+        raise StoreDegraded(f"the backup is not sound and was removed: {'; '.join(findings)}")
+
+
+def _sync(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), digest
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

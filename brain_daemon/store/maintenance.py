@@ -1,0 +1,137 @@
+"""Counting, checking and compacting a store. When to do so is the caller's decision."""
+
+from typing import Any
+
+import apsw
+
+from brain_daemon.errors import StoreDegraded
+from brain_daemon.store import vectors
+
+_PLURALS = {
+    "document": "documents",
+    "chunk": "chunks",
+    "entity": "entities",
+    "mention": "mentions",
+    "edge": "edges",
+}
+
+
+def counts(conn: apsw.Connection) -> dict[str, int]:
+    """Give how many rows there are: documents, chunks, entities, mentions, edges."""
+    return {name: _count(conn, table) for table, name in _PLURALS.items()}
+
+
+def integrity_findings(conn: apsw.Connection) -> list[str]:
+    """Check the file's structure, FTS5 against its content, and the tables against each other.
+
+    Reads everything; works on a reader connection, in one read transaction.
+
+    Returns
+    -------
+    list of str
+        What is wrong, one sentence each; empty for a sound store.
+
+    Notes
+    -----
+    ``PRAGMA integrity_check`` makes FTS5 compare its index with its content, as its own
+    ``integrity-check`` with rank 1 does, but needs no write.
+    """
+    findings: list[str] = []
+    own_transaction = not conn.in_transaction
+    if own_transaction:
+        conn.execute("BEGIN")
+    try:
+        for (line,) in conn.execute("PRAGMA integrity_check"):
+            if line != "ok":
+                findings.append(f"integrity_check: {line}")
+        for table, _, parent, _ in conn.execute("PRAGMA foreign_key_check"):
+            findings.append(f"a row of {table} names a row of {parent} that is gone")
+        for description, statement in _AGREEMENTS:
+            number = conn.execute(statement).get
+            if number:
+                findings.append(f"{number} {description}")
+    except apsw.CorruptError as error:
+        findings.append(f"the file is damaged: {error}")
+    finally:
+        if own_transaction:
+            conn.execute("COMMIT")
+    return findings
+
+
+_AGREEMENTS = (
+    (
+        "chunks have no full-text entry",
+        "SELECT count(*) FROM chunk WHERE id NOT IN (SELECT id FROM chunk_fts_content)",
+    ),
+    (
+        "full-text entries have no chunk",
+        "SELECT count(*) FROM chunk_fts_content WHERE id NOT IN (SELECT id FROM chunk)",
+    ),
+    (
+        "chunks have no vector",
+        "SELECT count(*) FROM chunk WHERE id NOT IN (SELECT rowid FROM chunk_vec)",
+    ),
+    (
+        "vectors have no chunk",
+        "SELECT count(*) FROM (SELECT rowid AS id FROM chunk_vec) "
+        "WHERE id NOT IN (SELECT id FROM chunk)",
+    ),
+    (
+        "documents have no chunk",
+        "SELECT count(*) FROM document "
+        "WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE document_id = document.id)",
+    ),
+    (
+        "entities have neither mention nor edge",
+        "SELECT count(*) FROM entity "
+        "WHERE NOT EXISTS (SELECT 1 FROM mention WHERE entity_id = entity.id) "
+        "AND NOT EXISTS (SELECT 1 FROM edge WHERE source_id = entity.id) "
+        "AND NOT EXISTS (SELECT 1 FROM edge WHERE target_id = entity.id)",
+    ),
+)
+
+
+def compact(conn: apsw.Connection) -> None:
+    """Give back freed space, so that what was removed is in no file of the store any more.
+
+    Full-text segments are merged into one (a removed word stays in its segment until then), the
+    vector table is made anew when a block's worth of it is empty, the file is rewritten and the
+    write-ahead log emptied. Needs room for a second copy of the store.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        The writer, outside a transaction.
+
+    Raises
+    ------
+    StoreDegraded
+        A reader kept the log from being emptied for longer than the busy time-out; everything
+        else is done.
+    """
+    blocks = _count(conn, "chunk_vec_chunks")
+    with conn:
+        if blocks * vectors.BLOCK_ROWS - _count(conn, "chunk") >= vectors.BLOCK_ROWS:
+            vectors.rebuild(conn)
+        conn.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
+    conn.execute("VACUUM")
+    checkpoint(conn)
+
+
+def checkpoint(conn: apsw.Connection) -> None:
+    """Move the write-ahead log into the database file and truncate it to nothing.
+
+    Raises
+    ------
+    StoreDegraded
+        A reader held an old state for longer than the busy time-out.
+    """
+    row: Any = conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if row[0]:
+        raise StoreDegraded(
+            "a long read kept the write-ahead log from being emptied: try again when it has ended"
+        )
+
+
+def _count(conn: apsw.Connection, table: str) -> int:
+    return int(conn.execute(f"SELECT count(*) FROM {table}").get)
