@@ -1,11 +1,11 @@
 """Static embedding models in the format of model2vec: a tokenizer and a table, no network.
 
-Here: loading a model from a folder, text to vector. Not here: comparing vectors (``_ext``), or
+Here: loading a model from a folder, tokens to vector. Not here: text to tokens
+(``embedding.tokenizer``), comparing vectors (``_ext``), or
 deciding what to do when a store was made by another model (``store``). Layer: above ``_ext``.
 """
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from hashlib import sha256
@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from tokenizers import Tokenizer
 
 from brain_daemon._ext import distance
+from brain_daemon.embedding.tokenizer import TextTokenizer
 from brain_daemon.errors import BadRequest
-
-# One text at a time is too little for the tokenizer's own thread pool, and forking with one warns.
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 _DEFAULT_FOLDER = Path(__file__).with_name("default")
 _DEFAULT_NAME = "static-minilm-256"
@@ -55,14 +52,14 @@ class StaticModel:
         try:
             config = json.loads(config_path.read_bytes())
             tokenizer_json = tokenizer_path.read_bytes()
-            tokenizer = Tokenizer.from_buffer(tokenizer_json)
             table, weights, mapping = _read_tensors(table_path)
             if not isinstance(config, dict):
                 raise ValueError("config.json is not a JSON object")
             max_length = config.get("max_length", _DEFAULT_MAX_LENGTH)
             if max_length is not None and (not isinstance(max_length, int) or max_length < 1):
                 raise ValueError(f"max_length is {max_length!r}, not a positive integer or null")
-            _check_shapes(table, weights, mapping, tokenizer.get_vocab_size())
+            tokenizer = TextTokenizer(tokenizer_json, max_length)
+            _check_shapes(table, weights, mapping, tokenizer.vocabulary_size)
         except OSError as error:
             raise BadRequest(f"cannot read the model {name}: {error}") from error
         except Exception as error:  # tokenizers raises bare Exception
@@ -73,13 +70,7 @@ class StaticModel:
         self._table = table
         self._weights = weights
         self._mapping = mapping
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self._encode = tokenizer.encode_batch_fast
-        self._unknown_id = _unknown_id(tokenizer, tokenizer_json)
-        self._max_tokens: int | None = max_length
-        # The format cuts the text before tokenizing it, assuming tokens of median length.
-        self._max_chars = None if max_length is None else max_length * _median_length(tokenizer)
+        self._ids = tokenizer.ids
 
         digest = sha256(repr((table.shape, table.dtype.str, max_length)).encode())
         for part in (table, weights, mapping):
@@ -123,23 +114,15 @@ class StaticModel:
         float32 array, shape (dim,)
             Of unit length, or zeros if no token of the text is known.
         """
-        text = text[: self._max_chars]
-        try:
-            ids = self._encode((text,), add_special_tokens=False)[0].ids
-        except UnicodeEncodeError:  # lone surrogates
-            text = text.encode("utf-8", "ignore").decode()
-            ids = self._encode((text,), add_special_tokens=False)[0].ids
-        ids = ids[: self._max_tokens]
-        if self._unknown_id in ids:
-            ids = [token_id for token_id in ids if token_id != self._unknown_id]
-        rows = np.array(ids, np.int32)
+        ids = self._ids(text)
         if self._mapping is None:
-            return distance.pool(self._table, rows, self._weights)
+            return distance.pool(self._table, ids, self._weights)
+        rows = self._mapping[ids]
         if self._weights is None:
-            return distance.pool(self._table, self._mapping[rows])
+            return distance.pool(self._table, rows)
         # The weights belong to tokens, the rows to groups of them.
-        gathered = self._table[self._mapping[rows]]
-        return distance.pool(gathered, np.arange(len(ids), dtype=np.int32), self._weights[rows])
+        places = np.arange(len(ids), dtype=np.int32)
+        return distance.pool(self._table[rows], places, self._weights[ids])
 
     def embed_many(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts, in their order: a float32 array of shape (len(texts), dim)."""
@@ -190,27 +173,6 @@ def _check_shapes(
             raise ValueError(f"{name} of shape {values.shape} for {vocabulary_size} tokens")
     if mapping is not None and not 0 <= mapping.min() <= mapping.max() < len(table):
         raise ValueError("mapping names rows that the table does not have")
-
-
-def _median_length(tokenizer: Tokenizer) -> int:
-    """Median number of characters of a token, rounded down.
-
-    Asks for one token after the other where it can: the whole vocabulary as a dict takes four
-    times as long, and 4 MB that the process keeps.
-    """
-    size = tokenizer.get_vocab_size()
-    tokens = [token for index in range(size) if (token := tokenizer.id_to_token(index)) is not None]
-    if len(tokens) != size:  # the ids have gaps
-        tokens = list(tokenizer.get_vocab())
-    return int(np.median([len(token) for token in tokens]))
-
-
-def _unknown_id(tokenizer: Tokenizer, tokenizer_json: bytes) -> int | None:
-    """Id of the token that stands for what the vocabulary lacks; the mean leaves it out."""
-    model = tokenizer.model
-    if not hasattr(model, "unk_token"):  # Unigram has the id only, and only in the file
-        return json.loads(tokenizer_json)["model"].get("unk_id")
-    return None if model.unk_token is None else tokenizer.token_to_id(model.unk_token)
 
 
 def _fetch(name: str) -> Path:
