@@ -55,11 +55,14 @@ def _json_escape(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
 
 
-def json_text(value: Any, *, indent: int | None = None) -> str:
+def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """Encode as JSON that is readable UTF-8 and still safe on a terminal; bytes become hex."""
-    separators = (",", ":") if indent is None else None
     text = json.dumps(
-        value, ensure_ascii=False, indent=indent, separators=separators, default=_json_default
+        value,
+        ensure_ascii=ascii_only,
+        indent=indent,
+        separators=(",", ":") if indent is None else None,
+        default=_json_default,
     )
     return _UNSAFE.sub(_json_escape, text)
 
@@ -69,8 +72,13 @@ def _json_default(value: object) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document on standard output."""
-    click.echo(json_text(value, indent=2))
+    """Print one JSON document on standard output, whatever that can encode."""
+    text = json_text(value, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json_text(value, indent=2, ascii_only=True)
+    click.echo(text)
 
 
 def console() -> Console:

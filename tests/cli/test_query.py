@@ -1,0 +1,92 @@
+"""``recall`` and ``get``: what is asked of the daemon and what is printed."""
+
+import json
+from typing import Any
+
+from brain_daemon.cli import exits
+from brain_daemon.errors import NotFound
+
+Stand = Any
+
+HIT = {
+    "id": 3,
+    "uri": "memory:3",
+    "title": "Lisbon",
+    "heading_path": [],
+    "lines": [1, 1],
+    "snippet": "Ana moved to Lisbon.",
+    "highlights": [[0, 3]],
+    "provenance": {"lexical": {"rank": 1, "bm25": 2.5, "terms": ["ana"]}, "fused": 0.0164},
+}
+
+
+def test_recall_sends_only_what_was_given(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT]}
+    assert stand.run("recall", "who?").exit_code == 0
+    assert stand.params("recall") == [{"q": "who?"}]
+
+
+def test_recall_sends_every_option(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT]}
+    stand.run(
+        *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
+        *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
+        *("--no-graph", "--include-decayed"),
+    )
+    assert stand.params("recall") == [
+        {
+            "q": "who?",
+            "k": 3,
+            "domain": "people",
+            "sources": ["vault", "memory"],
+            "since": "2026-01-01",
+            "until": "2026-02-01",
+            "graph": False,
+            "include_decayed": True,
+        }
+    ]
+
+
+def test_a_query_may_look_like_an_option(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT]}
+    assert stand.run("recall", "--error-on-warnings", "--k", "3").exit_code == 0
+    assert stand.params("recall") == [{"q": "--error-on-warnings", "k": 3}]
+
+
+def test_recall_prints_hits_or_the_answer_as_json(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT], "visible": 5}
+    assert " 1. Lisbon\n" in stand.run("recall", "who?").stdout
+    assert "1/61 = 0.01640" in stand.run("recall", "who?", "--explain").stdout
+    assert json.loads(stand.run("recall", "who?", "--json").stdout) == {
+        "hits": [HIT],
+        "visible": 5,
+    }
+
+
+def test_nothing_found_is_exit_code_1_and_says_so(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [], "visible": 0}
+    result = stand.run("recall", "who?")
+    assert result.exit_code == exits.NEGATIVE
+    assert "Nothing found" in result.stdout
+    result = stand.run("recall", "who?", "--json")
+    assert result.exit_code == exits.NEGATIVE
+    assert json.loads(result.stdout)["hits"] == []
+
+
+def test_get_shows_the_whole_text_and_the_tags(stand: Stand) -> None:
+    chunk = {**HIT, "text": "line one\n\tline \x1b[1m two\n", "domain": "people", "region": None}
+    stand.answers["get"] = lambda params: chunk
+    result = stand.run("get", "3")
+    assert stand.params("get") == [{"id": 3}]
+    assert "line one\n" in result.stdout
+    assert r"line \x1b[1m two" in result.stdout
+    assert "people" in result.stdout
+    assert "region" not in result.stdout
+    assert json.loads(stand.run("get", "3", "--json").stdout) == chunk
+
+
+def test_get_of_what_is_not_there(stand: Stand) -> None:
+    stand.answers["get"] = NotFound("there is no chunk 9")
+    result = stand.run("get", "9", "--json")
+    assert (result.exit_code, result.stdout) == (exits.NEGATIVE, "")
+    assert result.stderr == "brain: there is no chunk 9\n"
