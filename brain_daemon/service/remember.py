@@ -109,7 +109,7 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
         raise BadRequest(f"forget takes exactly one of id, document_id, uri; {len(given)} given")
     what = f"{given[0]} {getattr(params, given[0])!r}"
 
-    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], Change | None]:
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
         found = documents.find(
             connection, chunk_id=params.id, document_id=params.document_id, uri=params.uri
         )
@@ -124,7 +124,7 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
         ]
         chunk_ids = [chunk_id for removal in removals for chunk_id in removal.chunk_ids]
         result = {"document_ids": [document.id for document in own], "chunk_ids": chunk_ids}
-        return result, Change.removal(chunk_ids)
+        return result, [Change.removal(chunk_ids)]
 
     return WriteJob(apply)
 
@@ -132,9 +132,10 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
 def _put(document: PreparedDocument, principal: Principal) -> WriteJob:
     writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
 
-    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], Change | None]:
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
         put = documents.put(connection, document, writer, now_us())
-        return _put_record(document, put), None if put.unchanged else Change.put(document, put)
+        changes = [] if put.unchanged else [Change.put(document, put)]
+        return _put_record(document, put), changes
 
     return WriteJob(apply)
 

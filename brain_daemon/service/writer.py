@@ -10,7 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +28,11 @@ RETRY_AFTER_MS = 100
 class WriteJob:
     """A write, already validated and prepared.
 
-    ``apply`` runs inside the batch's transaction and gives the result for the caller and the
-    change that the index needs (None when nothing changed).
+    ``apply`` runs inside the batch's transaction, perhaps twice, and gives the result for the
+    caller and the changes that the index needs.
     """
 
-    apply: Callable[[apsw.Connection], tuple[Any, Change | None]]
+    apply: Callable[[apsw.Connection], tuple[Any, Sequence[Change]]]
 
 
 @dataclass(slots=True)
@@ -151,40 +151,40 @@ class Writer(threading.Thread):
         _resolve(batch)
 
     def _transact(
-        self, batch: list[_Waiting], apply: Callable[[_Waiting], Change | None]
+        self, batch: list[_Waiting], apply: Callable[[_Waiting], Sequence[Change]]
     ) -> list[Change]:
         self._connection.execute("BEGIN IMMEDIATE")
-        changes = [change for waiting in batch if (change := apply(waiting)) is not None]
+        changes = [change for waiting in batch for change in apply(waiting)]
         self._connection.execute("COMMIT")
         return changes
 
-    def _apply(self, waiting: _Waiting) -> Change | None:
+    def _apply(self, waiting: _Waiting) -> Sequence[Change]:
         """Apply a job; one that fails before it wrote anything harms nobody."""
         connection = self._connection
         n_before = connection.total_changes()
         waiting.error = None
         try:
-            waiting.result, change = waiting.job.apply(connection)  # type: ignore[union-attr]
+            waiting.result, changes = waiting.job.apply(connection)  # type: ignore[union-attr]
         except Exception as error:
             if not connection.in_transaction:  # SQLite rolled the whole batch back (disk full)
                 raise
             if connection.total_changes() != n_before:
                 raise _PartlyWritten from error
             waiting.error = _translate(error)
-            return None
-        return change
+            return ()
+        return changes
 
-    def _apply_in_savepoint(self, waiting: _Waiting) -> Change | None:
+    def _apply_in_savepoint(self, waiting: _Waiting) -> Sequence[Change]:
         connection = self._connection
         connection.execute("SAVEPOINT job")
+        changes: Sequence[Change] = ()
         try:
-            change = self._apply(waiting)
+            changes = self._apply(waiting)
         except _PartlyWritten as partly:
             connection.execute("ROLLBACK TO job")
             waiting.error = _translate(partly.__cause__)
-            change = None
         connection.execute("RELEASE job")
-        return change
+        return changes
 
     def _run_alone(self, waiting: _Waiting) -> None:
         try:

@@ -35,15 +35,15 @@ class Bench:
 
 
 def insert(text: str, *more: str) -> WriteJob:
-    def apply(conn: apsw.Connection) -> tuple[Any, Change | None]:
+    def apply(conn: apsw.Connection) -> tuple[Any, list[Change]]:
         for each in (text, *more):
             conn.execute("INSERT INTO note(text) VALUES (?)", (each,))
-        return text, Change.removal([1])
+        return text, [Change.removal([1])]
 
     return WriteJob(apply)
 
 
-def refuse(conn: apsw.Connection) -> tuple[Any, Change | None]:
+def refuse(conn: apsw.Connection) -> tuple[Any, list[Change]]:
     raise NotFound("there is no such thing")
 
 
