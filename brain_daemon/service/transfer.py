@@ -1,0 +1,201 @@
+"""Export and import: whole documents as plain records, one a JSON line in the hands of the CLI.
+
+A record holds what cannot be derived: texts, tags, provenance, entities and relations. Terms and
+vectors are derived anew on import, so the receiving store may have another model or language.
+"""
+
+from collections import Counter
+from typing import Annotated, Any
+
+import apsw
+import msgspec
+
+from brain_daemon.index.snapshot import Change
+from brain_daemon.ingest import prepare
+from brain_daemon.model import (
+    EntityKind,
+    Mention,
+    PreparedChunk,
+    PreparedDocument,
+    Principal,
+    Relation,
+    SourceKind,
+    Tags,
+)
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import Operation, always
+from brain_daemon.service.writer import WriteJob
+from brain_daemon.store import documents
+from brain_daemon.store import transfer as stored
+from brain_daemon.timestamps import format_us, parse_us
+
+MAX_RECORDS = 1000
+PAGE_BYTES = 2 << 20      # of text, after which a page ends: well below the smallest response limit
+
+
+class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    text: str
+    heading_path: tuple[str, ...]
+    lines: tuple[int, int]
+    mentions: tuple[tuple[str, EntityKind], ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
+
+
+class WriterRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    uid: int
+    pid: int
+    name: str
+
+
+class DocumentRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One document, on the wire and in a JSON line."""
+
+    uri: Annotated[str, msgspec.Meta(min_length=1)]
+    title: str
+    revision: Annotated[int, msgspec.Meta(ge=1)]
+    content_hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    stored_at: str
+    writer: WriterRecord
+    source: SourceKind
+    domain: str
+    access_scope: str
+    owner: str
+    node_kind: str | None
+    lawful_basis: str | None
+    region: str | None
+    pii: bool
+    created_at: str
+    expires_at: str | None
+    thread: str | None
+    seq: int | None
+    chunks: tuple[ChunkRecord, ...]
+
+
+class ExportParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RECORDS)] = MAX_RECORDS
+
+
+class ImportParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    records: Annotated[tuple[DocumentRecord, ...], msgspec.Meta(max_length=MAX_RECORDS)]
+
+
+def export(memory: Memory, params: ExportParams, principal: Principal) -> dict[str, Any]:
+    """Give the documents that follow, in the order in which importing keeps every tie-break."""
+    records: list[dict[str, Any]] = []
+    n_bytes = 0
+    after = params.after
+    for first_chunk_id, document, chunks in stored.iter_documents(memory.reader(), after):
+        if len(records) == params.limit or n_bytes > PAGE_BYTES:
+            return {"records": records, "next": after}
+        records.append(_record(document, chunks))
+        n_bytes += sum(len(chunk.text) for chunk, _, _ in chunks)
+        after = first_chunk_id
+    return {"records": records, "next": None}
+
+
+def import_records(memory: Memory, params: ImportParams, principal: Principal) -> WriteJob:
+    """Store exported documents; what is there already, unchanged, stays as it is."""
+    prepared = [_prepare(memory, record) for record in params.records]
+
+    def apply(connection: apsw.Connection) -> tuple[dict[str, int], list[Change]]:
+        counts = Counter(created=0, updated=0, unchanged=0)
+        changes = []
+        for record, document in zip(params.records, prepared, strict=True):
+            put = documents.put(
+                connection,
+                document,
+                msgspec.structs.asdict(record.writer),
+                parse_us(record.stored_at, "stored_at"),
+                first_revision=record.revision,
+            )
+            counts["unchanged" if put.unchanged else "created" if put.created else "updated"] += 1
+            if not put.unchanged:
+                changes.append(Change.put(document, put))
+        return dict(counts), changes
+
+    return WriteJob(apply)
+
+
+def _record(
+    document: documents.StoredDocument, chunks: list[stored.ExportedChunk]
+) -> dict[str, Any]:
+    tags = document.tags
+    return {
+        "uri": document.uri,
+        "title": document.title,
+        "revision": document.revision,
+        "content_hash": document.content_hash.hex(),
+        "stored_at": format_us(document.stored_at_us),
+        "writer": document.writer,
+        "source": tags.source,
+        "domain": tags.domain,
+        "access_scope": tags.access_scope,
+        "owner": tags.owner,
+        "node_kind": tags.node_kind,
+        "lawful_basis": tags.lawful_basis,
+        "region": tags.region,
+        "pii": tags.pii,
+        "created_at": format_us(tags.created_at_us),
+        "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
+        "thread": tags.thread,
+        "seq": tags.seq,
+        "chunks": [
+            {
+                "text": chunk.text,
+                "heading_path": list(chunk.heading_path),
+                "lines": [chunk.line_start, chunk.line_end],
+                "mentions": [[mention.name, mention.kind] for mention in mentions],
+                "relations": [[r.subject, r.relation, r.object] for r in relations],
+            }
+            for chunk, mentions, relations in chunks
+        ],
+    }
+
+
+def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
+    embedded = prepare.embed(
+        memory.model, [(record.title, chunk.heading_path, chunk.text) for chunk in record.chunks]
+    )
+    expires = record.expires_at
+    return PreparedDocument(
+        uri=record.uri,
+        title=record.title,
+        content_hash=bytes.fromhex(record.content_hash),
+        tags=Tags(
+            source=record.source,
+            domain=record.domain,
+            access_scope=record.access_scope,
+            owner=record.owner,
+            node_kind=record.node_kind,
+            lawful_basis=record.lawful_basis,
+            region=record.region,
+            pii=record.pii,
+            created_at_us=parse_us(record.created_at, "created_at"),
+            expires_at_us=None if expires is None else parse_us(expires, "expires_at"),
+            thread=record.thread,
+            seq=record.seq,
+        ),
+        chunks=tuple(
+            PreparedChunk(
+                text=chunk.text,
+                heading_path=chunk.heading_path,
+                line_start=chunk.lines[0],
+                line_end=chunk.lines[1],
+                terms=prepare.terms_of(
+                    memory.analyzer, record.title, chunk.heading_path, chunk.text
+                ),
+                vector=vector,
+                scale=scale,
+                mentions=tuple(Mention(name, kind) for name, kind in chunk.mentions),
+                relations=tuple(Relation(*relation) for relation in chunk.relations),
+            )
+            for chunk, (vector, scale) in zip(record.chunks, embedded, strict=True)
+        ),
+    )
+
+
+OPERATIONS = (
+    Operation("export", ExportParams, export, "admin", heavy=always),
+    Operation("import", ImportParams, import_records, "admin", writes=True, heavy=always),
+)
