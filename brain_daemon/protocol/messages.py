@@ -12,6 +12,8 @@ import msgpack
 from brain_daemon.errors import BadRequest
 from brain_daemon.protocol.framing import Undecodable
 
+PROTOCOL_VERSION = 1
+
 REQUEST = 0
 RESPONSE = 1
 NOTIFICATION = 2

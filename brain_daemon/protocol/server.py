@@ -26,7 +26,7 @@ Dispatch = Callable[[str, dict[str, Any], Any, bool], Any]
 Authenticate = Callable[[PeerCredentials], Any]
 """``authenticate(peer)``: the principal handed to dispatch; raises Forbidden for a stranger."""
 
-BACKLOG = 1024
+BACKLOG = 4096
 RETRY_AFTER_MS = 500
 
 _SWEEP_S = 1.0
@@ -151,7 +151,11 @@ class Server:
             request = secrets.token_hex(6)
             log.error("request %s failed", request, exc_info=error)
             error = InternalError(f"internal error, request {request}", request=request)
-        return self._encoder.response(msgid, to_wire(error), None)
+        try:
+            return self._encoder.response(msgid, to_wire(error), None)
+        except Exception:
+            log.exception("the detail of an error could not be encoded")
+            return self._encoder.response(msgid, to_wire(type(error)(error.message)), None)
 
     def _schedule_sweep(self) -> None:
         self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_s, self._sweep)

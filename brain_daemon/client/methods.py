@@ -1,0 +1,103 @@
+"""The wire methods by name, for both clients, and which of them may be repeated.
+
+Not here: their parameters beyond the first, which the daemon checks and ``docs/protocol.md``
+lists. Layer: client.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+REPEATABLE = frozenset(
+    {
+        "config",
+        "decayed",
+        "documents",
+        "export",
+        "get",
+        "health",
+        "hello",
+        "multi_get",
+        "ping",
+        "recall",
+        "stats",
+        "verify",
+        "whoami",
+    }
+)
+"""Methods that change nothing, so that a lost answer is cured by asking again."""
+
+
+class Methods(ABC):
+    """One Python method for each wire method.
+
+    Each gives what ``call`` gives: the result, or for ``AsyncClient`` an awaitable of it. Errors
+    are raised as the matching class of ``brain_daemon.errors``.
+    """
+
+    @abstractmethod
+    def call(self, method: str, /, **params: Any) -> Any:
+        """Call any method by its wire name."""
+
+    def ping(self) -> Any:
+        """Ask whether the daemon answers: ``"pong"``."""
+        return self.call("ping")
+
+    def hello(self, **params: Any) -> Any:
+        """Ask for versions, limits and capabilities."""
+        return self.call("hello", **params)
+
+    def whoami(self) -> Any:
+        """Ask who the daemon takes this process for."""
+        return self.call("whoami")
+
+    def remember(self, text: str, **params: Any) -> Any:
+        """Store one text; durable and recallable when this returns."""
+        return self.call("remember", text=text, **params)
+
+    def ingest_markdown(self, content: str, uri: str, **params: Any) -> Any:
+        """Store one Markdown document, or its new revision."""
+        return self.call("ingest_markdown", content=content, uri=uri, **params)
+
+    def recall(self, q: str, **params: Any) -> Any:
+        """Search: ranked hits with the reasons for each."""
+        return self.call("recall", q=q, **params)
+
+    def get(self, id: int) -> Any:
+        """Fetch one chunk."""
+        return self.call("get", id=id)
+
+    def multi_get(self, ids: list[int]) -> Any:
+        """Fetch several chunks, in the order asked."""
+        return self.call("multi_get", ids=ids)
+
+    def documents(self, **params: Any) -> Any:
+        """List stored documents, a page at a time."""
+        return self.call("documents", **params)
+
+    def forget(self, **params: Any) -> Any:
+        """Remove a chunk (``id``) or a document (``document_id``, ``uri``) from every index."""
+        return self.call("forget", **params)
+
+    def stats(self) -> Any:
+        """Ask for counts and sizes."""
+        return self.call("stats")
+
+    def health(self, **params: Any) -> Any:
+        """Ask what is wrong, if anything."""
+        return self.call("health", **params)
+
+    def config(self) -> Any:
+        """Ask for the effective settings."""
+        return self.call("config")
+
+    def reindex(self) -> Any:
+        """Build the full-text index and the resident index anew."""
+        return self.call("reindex")
+
+    def compact(self) -> Any:
+        """Give back the space of what was forgotten, and its bytes with it."""
+        return self.call("compact")
+
+    def backup(self, path: str) -> Any:
+        """Write a verified copy of the store; `path` is the daemon's, absolute."""
+        return self.call("backup", path=path)

@@ -1,0 +1,58 @@
+"""Where the socket and the store are unless someone says otherwise. A leaf.
+
+Under systemd its own directories are used, else those of the XDG base directory specification.
+"""
+
+import os
+from pathlib import Path
+
+NAME = "brain-daemon"
+SOCKET_NAME = "brain.sock"
+SYSTEM_SOCKET = Path("/run") / NAME / SOCKET_NAME
+
+
+def default_socket_path() -> Path:
+    """Give the path at which the daemon listens.
+
+    The first of ``BRAIN_SOCKET``; ``brain.sock`` in systemd's ``RUNTIME_DIRECTORY``; in
+    ``$XDG_RUNTIME_DIR/brain-daemon``; in ``/run/user/UID/brain-daemon`` if the former is not set
+    but that user directory exists; in the store's directory, which is private as well.
+    """
+    if given := os.environ.get("BRAIN_SOCKET"):
+        return Path(given)
+    if directory := _systemd_directory("RUNTIME_DIRECTORY"):
+        return directory / SOCKET_NAME
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
+    if runtime.is_dir():
+        return runtime / NAME / SOCKET_NAME
+    return default_store_dir() / SOCKET_NAME
+
+
+def find_socket() -> Path:
+    """Give the path at which a client should look.
+
+    That of :func:`default_socket_path`, or that of the system's daemon when there is no socket at
+    the former, none was asked for, and there is one at the latter.
+    """
+    path = default_socket_path()
+    if "BRAIN_SOCKET" not in os.environ and not path.exists() and SYSTEM_SOCKET.exists():
+        return SYSTEM_SOCKET
+    return path
+
+
+def default_store_dir() -> Path:
+    """Give the store's folder.
+
+    systemd's ``STATE_DIRECTORY``, else ``$XDG_STATE_HOME/brain-daemon``, else
+    ``~/.local/state/brain-daemon``.
+    """
+    if directory := _systemd_directory("STATE_DIRECTORY"):
+        return directory
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / NAME
+
+
+def _systemd_directory(variable: str) -> Path | None:
+    """Give the first of the directories that systemd lists, separated by colons."""
+    first = os.environ.get(variable, "").split(":")[0]
+    return Path(first) if first else None
