@@ -90,7 +90,7 @@ def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
         copy.pragma("journal_mode", "delete")  # one file, readable from read-only media
     finally:
         copy.close()
-        conn.execute("COMMIT")
+        conn.execute("ROLLBACK")
     return expected
 
 

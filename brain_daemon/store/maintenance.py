@@ -50,11 +50,11 @@ def integrity_findings(conn: apsw.Connection) -> list[str]:
             number = conn.execute(statement).get
             if number:
                 findings.append(f"{number} {description}")
-    except apsw.CorruptError as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         findings.append(f"the file is damaged: {error}")
     finally:
         if own_transaction:
-            conn.execute("COMMIT")
+            conn.execute("ROLLBACK")  # unlike COMMIT, it also ends after damage was met
     return findings
 
 
