@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from brain_daemon.cli import exits
-from brain_daemon.cli.command import command, daemon, json_option, socket_path
+from brain_daemon.cli.command import (
+    LONG_TIMEOUT_S,
+    TIMEOUT_S,
+    command,
+    daemon,
+    json_option,
+    socket_path,
+)
 from brain_daemon.cli.output import duration, plain, print_json, safe, size
 
 
@@ -59,7 +66,9 @@ def health_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
 
     Exit code 1 when it is not.
     """
-    if _show("health", as_json, **({"deep": True} if deep else {})).get("status") != "ok":
+    given = {"deep": True} if deep else {}
+    answer = _show("health", as_json, LONG_TIMEOUT_S if deep else TIMEOUT_S, **given)
+    if answer.get("status") != "ok":
         ctx.exit(exits.NEGATIVE)
 
 
@@ -90,7 +99,7 @@ def _setting(value: Any) -> str:
 @json_option
 def compact_command(as_json: bool) -> None:
     """Give freed space back, and clear what was forgotten from the file."""
-    with daemon() as client:
+    with daemon(LONG_TIMEOUT_S) as client:
         result = client.call("compact")
     if as_json:
         print_json(result)
@@ -103,7 +112,7 @@ def compact_command(as_json: bool) -> None:
 @json_option
 def reindex_command(as_json: bool) -> None:
     """Derive vectors, terms and the graph anew from the stored text."""
-    _show("reindex", as_json)
+    _show("reindex", as_json, LONG_TIMEOUT_S)
 
 
 @command(example="brain backup ~/brain-backup.db")
@@ -114,7 +123,7 @@ def backup_command(path: Path, overwrite: bool, as_json: bool) -> None:
     """Write a verified copy of the store to PATH while the daemon goes on."""
     # The daemon's working folder is another one.
     given = {"path": str(path.absolute()), **({"overwrite": True} if overwrite else {})}
-    _show("backup", as_json, **given)
+    _show("backup", as_json, LONG_TIMEOUT_S, **given)
 
 
 @command(example="brain status")
@@ -169,9 +178,11 @@ def status_lines(
     return lines
 
 
-def _show(method: str, as_json: bool, **params: Any) -> Mapping[str, Any]:
+def _show(
+    method: str, as_json: bool, timeout_s: float = TIMEOUT_S, **params: Any
+) -> Mapping[str, Any]:
     """Call a method and print its answer, whatever its keys."""
-    with daemon() as client:
+    with daemon(timeout_s) as client:
         result: Mapping[str, Any] = client.call(method, **params)
     if as_json:
         print_json(result)

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from brain_daemon import paths
 from brain_daemon.cli import exits
 from brain_daemon.errors import BrainError, ConnectionLost
 
 if TYPE_CHECKING:
     from brain_daemon.client import Client
+
+TIMEOUT_S = 30.0
+LONG_TIMEOUT_S = 3600.0  # for what reads or writes a whole store
 
 
 class Command(click.Command):
@@ -69,48 +73,37 @@ json_option = click.option(
 
 
 def socket_path(ctx: click.Context | None = None) -> Path:
-    """Give the socket of ``--socket`` or ``BRAIN_SOCKET``, else the default of this user."""
+    """Give the socket of ``--socket`` or ``BRAIN_SOCKET``, else where a daemon is to be found."""
     given = (ctx or click.get_current_context()).find_root().params.get("socket")
-    if given:
-        return Path(given)
-    from brain_daemon import paths
-
-    return Path(paths.default_socket_path())
+    return Path(given) if given else paths.find_socket()
 
 
 @contextmanager
-def daemon() -> Iterator[Client]:
-    """Connect to the daemon for the length of the block.
-
-    Raises
-    ------
-    exits.Failure
-        When nothing answers at the socket; its message says how to start the daemon.
-    """
+def daemon(timeout_s: float = TIMEOUT_S) -> Iterator[Client]:
+    """Connect to the daemon for the length of the block; each call waits ``timeout_s``."""
     from brain_daemon.client import Client
 
-    path = socket_path()
-    try:
-        client = Client(path).__enter__()
-    except (OSError, ConnectionLost) as error:
-        raise unreachable(path, error) from error
-    with client:
+    with Client(socket_path(), timeout_s=timeout_s) as client:
         yield client
 
 
-def unreachable(path: Path, error: Exception) -> exits.Failure:
-    """Say why the daemon cannot be reached at ``path``, and the cure."""
-    if not path.exists():
-        cause, cure = "there is no socket", "start it with `brain-daemon serve`"
-    elif not path.is_socket():
-        cause, cure = "it is not a socket", "give the daemon's own with --socket"
-    elif isinstance(error.__cause__ or error, PermissionError):
-        cause, cure = "you may not connect", "see `brain doctor`"
-    elif isinstance(error.__cause__ or error, ConnectionRefusedError):
-        cause, cure = "nothing listens there", "start it with `brain-daemon serve`"
-    else:
-        cause, cure = str(error), "see its log, or `brain doctor`"
-    return exits.Failure(f"cannot reach the daemon at {path}: {cause}; {cure}", exits.UNREACHABLE)
+def unreachable(path: Path, error: ConnectionLost) -> exits.Failure:
+    """Say why the daemon at ``path`` cannot be reached, and the cure."""
+    start = "start it with `brain-daemon serve`"
+    match error.__cause__:
+        case FileNotFoundError():
+            why = f"there is no socket; {start}"
+        case ConnectionRefusedError() if path.is_socket():
+            why = f"nothing listens there; {start}"
+        case ConnectionRefusedError():
+            why = "it is not a socket; give the daemon's own with --socket"
+        case PermissionError():
+            why = "you may not connect; `brain doctor` says more"
+        case OSError() as cause:
+            why = f"{cause.strerror or cause}; `brain doctor` says more"
+        case _:  # it went away after it was reached
+            return exits.failure(error)
+    return exits.Failure(f"cannot reach the daemon at {path}: {why}", exits.UNREACHABLE)
 
 
 def fail_on_file(path: str | Path, error: OSError | ValueError) -> NoReturn:

@@ -20,14 +20,13 @@ import click
 
 from brain_daemon import __version__
 from brain_daemon.cli import exits
-from brain_daemon.cli.command import command, json_option, socket_path
+from brain_daemon.cli.command import LONG_TIMEOUT_S, command, json_option, socket_path
 from brain_daemon.cli.output import duration, plain, print_json, safe, size
 from brain_daemon.errors import BrainError, Forbidden
 
 Verdict = Literal["ok", "warning", "fault", "not run"]
 START = "start the daemon: brain-daemon serve"
 TIMEOUT_S = 5.0
-DEEP_TIMEOUT_S = 3600.0
 MAX_SOCKET_PATH_BYTES = 107
 _MIN_FREE_BYTES = 64 << 20
 _STYLES: dict[str, str] = {"ok": "green", "warning": "yellow", "fault": "red", "not run": "dim"}
@@ -227,7 +226,7 @@ def check_answers(path: Path, *, deep: bool) -> Iterator[Check]:
         is_long = deep and method == "health"
         try:
             # One connection each: a daemon that hangs up on one question may answer the next.
-            with Client(path, timeout_s=DEEP_TIMEOUT_S if is_long else TIMEOUT_S) as client:
+            with Client(path, timeout_s=LONG_TIMEOUT_S if is_long else TIMEOUT_S) as client:
                 answers[method] = client.call(method, **({"deep": True} if is_long else {}))
         except BrainError as error:
             answers[method] = error

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brain_daemon.cli import exits
-from brain_daemon.cli.command import command, daemon, fail_on_file, json_option
+from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
 from brain_daemon.cli.output import plain, print_json, safe
 from brain_daemon.cli.vault import Note, Problem, Unreadable, notes_of, read_text, vanished
-from brain_daemon.errors import BrainError
+from brain_daemon.errors import BrainError, ConnectionLost
 
 if TYPE_CHECKING:
     from brain_daemon.client import Client
@@ -79,7 +79,7 @@ def ingest_command(
             found += notes_of(path, ignore_file)
         except (OSError, ValueError) as error:
             fail_on_file(ignore_file or path, error)
-    with daemon() as client:
+    with daemon(LONG_TIMEOUT_S) as client:
         outcomes = store(
             client,
             list({note.uri: note for note in found if isinstance(note, Note)}.values()),
@@ -110,7 +110,13 @@ def store(
     dry_run: bool,
     show_progress: bool,
 ) -> list[Outcome]:
-    """Send each note, several in flight, and give its outcome, in the order of ``notes``."""
+    """Send each note, several in flight, and give its outcome, in the order of ``notes``.
+
+    Raises
+    ------
+    ConnectionLost
+        The daemon went away; what it stored before stays, and the same ingest goes on from there.
+    """
     limits = client.call("hello").get("limits") or {}
     max_bytes = int(limits.get("max_message_bytes", 1 << 20)) - _ENVELOPE_BYTES
     outcomes: dict[str, Outcome] = {}
@@ -133,6 +139,8 @@ def store(
 
     with _progress(len(notes), show_progress) as advance:
         for index, answer in enumerate(client.pipeline(calls(), in_flight=IN_FLIGHT)):
+            if isinstance(answer, ConnectionLost):
+                raise answer
             note = sent[index]
             outcomes[note.uri] = outcome_of(note, answer)
             advance(len(outcomes))

@@ -15,7 +15,7 @@ from typing import IO, Any
 import click
 
 from brain_daemon.cli import exits
-from brain_daemon.cli.command import command, daemon, fail_on_file, json_option
+from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
 from brain_daemon.cli.output import json_text, plain, print_json, safe, size
 
 PAGE_RECORDS = 500
@@ -34,7 +34,7 @@ def export_command(output: Path | None, as_json: bool) -> None:
     if as_json and output is None:
         raise click.UsageError("Without --output the export itself is what is printed: no --json.")
     n_records = 0
-    with daemon() as client, _sink(output) as sink:
+    with daemon(LONG_TIMEOUT_S) as client, _sink(output) as sink:
         cursor: dict[str, Any] = {}
         while True:
             page = client.call("export", limit=PAGE_RECORDS, **cursor)
@@ -83,7 +83,7 @@ def import_command(file: str, as_json: bool) -> None:
     A record that is already there changes nothing, so an import that broke off can be repeated.
     """
     counts: Counter[str] = Counter()
-    with daemon() as client, click.open_file(file, "rb") as stream:
+    with daemon(LONG_TIMEOUT_S) as client, click.open_file(file, "rb") as stream:
         for records in _pages(stream, file):
             counts["records"] += len(records)
             for name, value in client.call("import", records=records).items():

@@ -55,7 +55,7 @@ def remember_command(text: str, as_json: bool, **tags: Any) -> None:
     given = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in tags.items()
-        if value not in (None, False, ())
+        if value is not None and value is not False and value != ()
     }
     with daemon() as client:
         result = client.call("remember", text=text, **given)
@@ -103,8 +103,9 @@ def forget_command(target: str, document: bool, as_json: bool) -> None:
     --document the id of one. It leaves recall at once; `brain compact` also clears it from the
     file.
     """
+    what = forget_target(target, document=document)
     with daemon() as client:
-        result = client.call("forget", **forget_target(target, document=document))
+        result = client.call("forget", **what)
     if as_json:
         print_json(result)
         return

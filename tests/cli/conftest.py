@@ -25,23 +25,16 @@ class Stand:
         self.path = path
         self.answers: dict[str, Any] = {"hello": {"limits": {"max_message_bytes": 1 << 20}}}
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self._loop = asyncio.new_event_loop()
-        self._server = Server(self._dispatch, lambda peer: peer)
-        self._thread = threading.Thread(target=self._run)
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     def start(self) -> None:
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(os.fspath(self.path))
-        listener.listen()
-        listener.setblocking(False)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._server.listen(listener), self._loop).result()
+        assert self._started.wait(10)
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._server.drain(5.0), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
-        self._loop.close()
 
     def run(self, *arguments: str, **options: Any) -> Result:
         """Run ``brain`` in this process against the stand."""
@@ -52,9 +45,18 @@ class Stand:
         """Parameters of the calls of a method, in order."""
         return [params for name, params in self.calls if name == method]
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(os.fspath(self.path))
+        listener.listen()
+        listener.setblocking(False)
+        server = Server(self._dispatch, lambda peer: peer)
+        await server.listen(listener)
+        self._started.set()
+        await self._stopping.wait()
+        await server.drain(5.0)
 
     def _dispatch(
         self, method: str, params: dict[str, Any], principal: Any, notification: bool
