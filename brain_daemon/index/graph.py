@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from brain_daemon._ext.bm25 import Vocabulary
 from brain_daemon._ext.ppr import Graph, neighbors
+from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index import growable
 
 MENTION_WEIGHT = 1.0

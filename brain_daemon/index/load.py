@@ -6,7 +6,8 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from brain_daemon._ext.bm25 import Postings, Vocabulary
+from brain_daemon._ext.bm25 import Postings
+from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.errors import StoreDegraded
 from brain_daemon.index.graph import EntityGraph, Links, relation_weight
 from brain_daemon.index.rows import NO_KIND, Rows

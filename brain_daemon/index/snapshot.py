@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from brain_daemon._ext.bm25 import Postings, Vocabulary
+from brain_daemon._ext.bm25 import Postings
+from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index.graph import EntityGraph, Links, relation_weight
 from brain_daemon.index.rows import Attributes, Rows
 from brain_daemon.index.vectors import Vectors

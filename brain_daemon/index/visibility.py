@@ -63,6 +63,9 @@ class VisibilityCache:
     def __init__(self) -> None:
         self._entries: dict[tuple[object, ...], _Cached] = {}
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def visible(self, rows: Rows, principal: Principal, filters: Filters, now_us: int) -> Visible:
         """Compile the predicate, or take it from the cache until the next expiry instant."""
         key = (principal.name, principal.domains, principal.scopes, filters)

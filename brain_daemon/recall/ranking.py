@@ -1,6 +1,6 @@
 """What a leg hands on: its candidates in order, or why it has none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ NO_SCORES: Scores = np.empty(0, np.float64)
 class Ranking:
     """A leg's list, best first, ties by row ascending; ``skipped`` says why it did not run."""
 
-    rows: Rows = NO_ROWS
-    scores: Scores = NO_SCORES
+    rows: Rows = field(default_factory=lambda: NO_ROWS)
+    scores: Scores = field(default_factory=lambda: NO_SCORES)
     skipped: str | None = None
 
     def report(self) -> dict[str, Any]:

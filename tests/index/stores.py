@@ -95,9 +95,7 @@ class MirroredStore:
 
     def add(self, text: str, *, embedding: Any = None, **options: Any) -> int:
         """Store a document of one chunk; its chunk id."""
-        of_chunk = {
-            name: options.pop(name) for name in ("names", "relations") if name in options
-        }
+        of_chunk = {name: options.pop(name) for name in ("names", "relations") if name in options}
         made = chunk(
             text,
             title=options.get("title", ""),

@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 import pytest
+from brain_daemon._ext.ppr import neighbors
 
 from brain_daemon._ext.bm25 import document_frequencies, term_frequencies, topk_bm25
-from brain_daemon._ext.ppr import neighbors
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.model import PreparedDocument
@@ -120,9 +120,7 @@ def test_older_snapshots_stay_as_they_were(store: MirroredStore) -> None:
         kept.append((store.snapshot, described(store.snapshot)))
     store.forget(store.ids([0])[0])
     for snapshot, description in kept:
-        terms = [
-            snapshot.vocabulary.lookup(term)[0] >= 0 for term in (b"alpha", b"beta", b"gamma")
-        ]
+        terms = [snapshot.vocabulary.lookup(term)[0] >= 0 for term in (b"alpha", b"beta", b"gamma")]
         assert all(terms)
         assert described(snapshot) == description
 
