@@ -212,6 +212,8 @@ def test_what_people_type_is_never_syntax(fts, text):
         ("5kg", "5㎏"),
         ("елка", "Ёлка"),
         ("said", "“said”—he"),
+        ("שלום", "שָׁלוֹם"),
+        ("محمد", "مُحَمَّد"),
     ],
 )
 def test_finds(query, text):
@@ -227,6 +229,7 @@ def test_finds(query, text):
         ("🇵🇪", "🇵🇹🇪🇸"),
         ("art", "the art-less artist"[8:]),
         ("क", "कि"),
+        ("सत", "सत्"),
     ],
 )
 def test_does_not_find(query, text):
@@ -247,6 +250,17 @@ def test_unspaced_scripts_give_singles_and_bigrams_and_ask_for_bigrams():
     assert ENGLISH.query("成").terms == ("成",)
 
 
+def test_joined_emoji_give_parts_and_the_whole():
+    terms = ENGLISH.index("", "👩🏽\u200d💻 ❤️🎉")
+    assert (terms.body, terms.extra) == ("👩 💻 ❤ 🎉", "👩💻")
+    assert ENGLISH.query("👩\u200d💻").terms == ("👩", "💻", "👩💻")
+
+
+def test_a_possessive_is_the_word_itself():
+    terms = ENGLISH.index("", "Ana's o’brien’s")
+    assert (terms.body, terms.extra) == ("ana o brien", "o'brien")
+
+
 def test_body_keeps_the_order_of_the_text():
     assert ENGLISH.index("", "the red fox, the dog").body == "the red fox the dog"
 
@@ -255,6 +269,7 @@ def test_stop_words_leave_queries_but_not_the_index():
     assert ENGLISH.query("what is the state of it").terms == ("state",)
     assert ENGLISH.query("To be, or to be?").terms == ("to", "be", "or")
     assert ENGLISH.query("don't panic").terms == ("panic",)
+    assert ENGLISH.query("state-of-the-art").terms == ("state", "art", "state-of-the-art")
     assert Analyzer("none").query("the state").terms == ("the", "state")
     assert Analyzer("german").query("wo ist für die Häuser").terms == ("haus",)
 
