@@ -6,7 +6,6 @@ that it leaves out is not missed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +133,8 @@ def why(hit: Mapping[str, Any]) -> Text:
     drawn.append("why  ", style="dim")
     listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
     drawn.append(
-        " · ".join(reason(leg, found) for leg, found in listed if found) or "no leg named it",
+        " · ".join(reason(leg, found, hit.get("id")) for leg, found in listed if found)
+        or "no leg is named",
         style="green",
     )
     return drawn
@@ -146,7 +146,7 @@ def of_leg(hit: Mapping[str, Any], leg: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) and found.get("rank") else None
 
 
-def reason(leg: str, found: Mapping[str, Any]) -> str:
+def reason(leg: str, found: Mapping[str, Any], hit_id: Any = None) -> str:
     """Say why a leg listed a hit: ``lexical #1 bm25 7.9 (lisbon, move)``."""
     text = f"{leg} #{found['rank']}"
     key, name = _RAW_SCORE[leg]
@@ -154,22 +154,19 @@ def reason(leg: str, found: Mapping[str, Any]) -> str:
         text += f" {name} {found[key]:.{2 if leg == 'vector' else 1}f}"
     if found.get("terms"):
         text += f" ({', '.join(safe(str(term)) for term in found['terms'])})"
-    if found.get("path"):
-        text += f" via {graph_path(found['path'])}"
+    if via := graph_path(found.get("path") or [], hit_id):
+        text += f" via {via}"
     return text
 
 
-def graph_path(path: Sequence[Any]) -> str:
-    """Write the nodes of a graph path, a seed first, the hit last."""
-    return " → ".join(_node(node) for node in path)
-
-
-def _node(node: Any) -> str:
-    if isinstance(node, Mapping):
-        for key in ("name", "entity", "title", "uri", "id"):
-            if node.get(key):
-                return safe(str(node[key]))
-    return plain(node)
+def graph_path(path: Sequence[Any], hit_id: Any = None) -> str:
+    """Write the nodes between the query and the hit; empty where the hit itself was a seed."""
+    names = [plain(node) for node in path]
+    if names[:1] == ["query"]:
+        del names[0]
+    if names[-1:] == [f"chunk {hit_id}"]:
+        del names[-1]
+    return " → ".join(names)
 
 
 def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
@@ -190,7 +187,7 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
         fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
         row.append(f"{' + '.join(terms)} = {_score(fused)}" if terms else _score(fused))
         graph = of_leg(hit, "graph")
-        row.append(graph_path(graph["path"]) if graph and graph.get("path") else "–")
+        row.append(graph_path((graph or {}).get("path") or [], hit.get("id")) or "–")
         rows.append(row)
     return table(headings, rows)
 
@@ -200,27 +197,21 @@ def _score(value: Any) -> str:
 
 
 def nothing(answer: Mapping[str, Any]) -> str:
-    """Say why there is no hit, as far as the answer tells."""
-    visible = answer.get("visible")
-    because = answer.get("reason") or (answer.get("assessment") or {}).get("reason")
-    if because:
-        return f"Nothing found: {safe(str(because))}"
-    if visible == 0:
-        return "Nothing found: no memory is visible to you under these filters."
-    decision = safe(str(answer.get("decision") or "no match"))
-    return f"Nothing found ({decision}) among {plain(visible)} visible chunks."
+    """Say why there is no hit."""
+    because = answer.get("reason") or answer.get("decision") or "no reason given"
+    return f"Nothing found: {safe(str(because))}"
 
 
 def footer(answer: Mapping[str, Any]) -> str:
     """Say which legs ran, which did not and why, over how many chunks, and how long it took."""
     ran, skipped = [], []
     for leg, state in (answer.get("legs") or {}).items():
-        name = safe(str(leg))
-        because = _skip_reason(state)
-        if because is None:
-            ran.append(name)
+        name, status = safe(str(leg)), state.get("status")
+        if status == "ran":
+            ran.append(f"{name} ({plain(state['candidates'])})" if "candidates" in state else name)
         else:
-            skipped.append(f"{name} skipped ({because})" if because else f"{name} skipped")
+            because = f" ({safe(str(state['reason']))})" if state.get("reason") else ""
+            skipped.append(f"{name} {plain(status)}{because}")
     parts = [" + ".join(ran)] if ran else []
     parts += skipped
     if isinstance(answer.get("visible"), int):
@@ -230,15 +221,3 @@ def footer(answer: Mapping[str, Any]) -> str:
     if answer.get("trace_id"):
         parts.append(f"trace {safe(str(answer['trace_id']))}")
     return " · ".join(parts)
-
-
-def _skip_reason(state: Any) -> str | None:
-    """Give None for a leg that ran, else its reason, which may be empty."""
-    if isinstance(state, Mapping):
-        if state.get("ran", state.get("run", not state.get("skipped"))):
-            return None
-        because = state.get("reason") or state.get("skipped")
-        return safe(because) if isinstance(because, str) else ""
-    if isinstance(state, str):
-        return None if re.fullmatch("run|ran|ok", state) else safe(state)
-    return None if state else ""

@@ -57,6 +57,9 @@ class Stand:
         self._started.set()
         await self._stopping.wait()
         await server.drain(5.0)
+        # A connection accepted in the last moment is made and aborted in the next few turns.
+        for _ in range(5):
+            await asyncio.sleep(0)
 
     def _dispatch(
         self, method: str, params: dict[str, Any], principal: Any, notification: bool

@@ -22,7 +22,11 @@ HIT: dict[str, Any] = {
     "provenance": {
         "vector": {"rank": 2, "cosine": 0.6123},
         "lexical": {"rank": 1, "bm25": 7.94, "terms": ["lisbon", "move"]},
-        "graph": {"rank": 3, "score": 0.0123, "path": ["Ana", {"name": "Lisbon"}]},
+        "graph": {
+            "rank": 3,
+            "score": 0.0123,
+            "path": ["query", "Ana", "chunk 9", "Lisbon", "chunk 7"],
+        },
         "fused": 0.04839,
     },
 }
@@ -30,9 +34,9 @@ ANSWER: dict[str, Any] = {
     "decision": "answer",
     "hits": [HIT],
     "legs": {
-        "vector": {"ran": True},
-        "lexical": {"ran": True},
-        "graph": {"ran": False, "reason": "switched off"},
+        "vector": {"status": "ran", "candidates": 100},
+        "lexical": {"status": "ran", "candidates": 1200},
+        "graph": {"status": "skipped", "reason": "disabled by request"},
     },
     "visible": 1234,
     "took_us": 1530,
@@ -50,10 +54,12 @@ def test_a_hit_has_its_place_its_words_and_its_reasons(capsys: pytest.CaptureFix
     assert shown[1].strip() == "/notes/Ana and co.md:12-18 · 2026-05-01 · people · id 7"
     assert shown[2].strip() == "Ána moved to Lisbon in May."
     assert shown[3].strip() == (
-        "why  vector #2 cos 0.61 · lexical #1 bm25 7.9 (lisbon, move) · graph #3 via Ana → Lisbon"
+        "why  vector #2 cos 0.61 · lexical #1 bm25 7.9 (lisbon, move) · "
+        "graph #3 via Ana → chunk 9 → Lisbon"
     )
     assert shown[-1] == (
-        "vector + lexical · graph skipped (switched off) · 1,234 chunks visible · 1.53 ms"
+        "vector (100) + lexical (1,200) · graph skipped (disabled by request) · "
+        "1,234 chunks visible · 1.53 ms"
     )
 
 
@@ -101,10 +107,10 @@ def test_hostile_memory_text_is_shown_not_obeyed(capsys: pytest.CaptureFixture[s
         "created_at": bad,
         "provenance": {
             "lexical": {"rank": 1, "bm25": 1.0, "terms": [bad]},
-            "graph": {"rank": 1, "path": [bad, {"name": bad}]},
+            "graph": {"rank": 1, "path": [bad, bad]},
         },
     }
-    legs = {bad: {"ran": False, "reason": bad}}
+    legs = {bad: {"status": bad, "reason": bad}}
     shown = printed({**ANSWER, "hits": [hit], "legs": legs}, capsys, explain=True)
     assert not set(shown) & set("\x1b\x9b\u202e\x07")
     assert "[bold red]x[/bold red]" in shown
@@ -114,15 +120,19 @@ def test_hostile_memory_text_is_shown_not_obeyed(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ({"visible": 0}, "no memory is visible"),
-        ({"visible": 5, "decision": "abstain"}, "(abstain) among 5 visible chunks"),
-        ({"visible": 5, "assessment": {"reason": "below\x1b confidence"}}, r"below\x1b confidence"),
+        ({"decision": "empty_store", "reason": "nothing is\x1b stored"}, r"nothing is\x1b stored"),
+        ({"decision": "no_match"}, "Nothing found: no_match"),
+        ({"visible": 5}, "5 chunks visible"),
     ],
 )
 def test_never_silently_empty(
     answer: dict[str, Any], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert expected in printed({"hits": [], **answer}, capsys)
+
+
+def test_a_seed_of_the_graph_leg_has_no_way_to_it() -> None:
+    assert hits.reason("graph", {"rank": 1, "path": ["query", "chunk 7"]}, 7) == "graph #1"
 
 
 def test_an_answer_without_optional_keys_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
