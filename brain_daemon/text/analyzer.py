@@ -192,23 +192,35 @@ class Analyzer:
         list of (int, int)
             Character offsets, ascending, without overlap.
         """
-        surfaces = _surfaces.findall(text)
-        wanted = {surface for surface in set(surfaces) if _any_of(terms, self._entry(surface))}
         found: list[tuple[int, int]] = []
-        if not wanted:
-            return found
-        here = 0
-        for surface in surfaces:
-            here = text.index(surface, here)  # only break characters can stand before it
-            if surface in wanted:
-                for start, end, at in self._surface_spans(here, surface):
-                    if terms.isdisjoint(at):
-                        continue
-                    if found and start < found[-1][1]:
-                        start, end = found[-1][0], max(end, found.pop()[1])
-                    found.append((start, end))
-            here += len(surface)
+        for here, surface in self._surfaces_with(text, terms):
+            for start, end, at in self._surface_spans(here, surface):
+                if terms.isdisjoint(at):
+                    continue
+                if found and start < found[-1][1]:
+                    start, end = found[-1][0], max(end, found.pop()[1])
+                found.append((start, end))
         return found
+
+    def _surfaces_with(self, text: str, terms: Set[str]) -> list[tuple[int, str]]:
+        """Start of each surface that has one of the terms, and the surface; ascending."""
+        distinct = set(_surfaces.findall(text))
+        located: list[tuple[int, str]] = []
+        for surface, (body, extra, _) in zip(distinct, map(self._entry, distinct), strict=True):
+            if body not in terms and (
+                not (extra or " " in body) or terms.isdisjoint(f"{body} {extra}".split(" "))
+            ):
+                continue
+            start = text.find(surface)
+            while start >= 0:
+                end = start + len(surface)
+                # Inside a longer surface it is not one: both neighbours must be breaks.
+                around = text[start - 1 : start] + text[end : end + 1]
+                if not _surfaces.search(around):
+                    located.append((start, surface))
+                start = text.find(surface, end)
+        located.sort()
+        return located
 
     def _surface_spans(self, start: int, surface: str) -> Iterator[Span]:
         if surface.isascii() and surface.isalnum():
@@ -321,10 +333,8 @@ def _plain(piece: str) -> str:
             kept.append(original)
             continue
         for char in unicodedata.normalize("NFKD", original):
-            if char.isascii() or char.isalnum():
+            if char.isascii() or char.isalnum() or char in _AS_ASCII:
                 kept.append(_AS_ASCII.get(char, char))
-            elif char in _AS_ASCII:
-                kept.append(_AS_ASCII[char])
             elif _is_mark(char):
                 if not _is_accent(char):
                     kept.append(char)
@@ -385,13 +395,5 @@ def _is_accent(mark: str) -> bool:
 
 def _terms(entry: Entry) -> tuple[str, ...]:
     body, extra, _ = entry
-    if extra:
-        return tuple(f"{body} {extra}".split(" "))
-    return tuple(body.split(" ")) if body else ()
-
-
-def _any_of(terms: Set[str], entry: Entry) -> bool:
-    body, extra, _ = entry
-    if body in terms:
-        return True
-    return (bool(extra) or " " in body) and not terms.isdisjoint(f"{body} {extra}".split(" "))
+    joined = f"{body} {extra}" if extra else body
+    return tuple(joined.split(" ")) if joined else ()
