@@ -56,10 +56,10 @@ class Stand:
         await server.listen(listener)
         self._started.set()
         await self._stopping.wait()
+        # A connection accepted in the last moment must be made before it can be drained.
+        accepting = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*accepting)
         await server.drain(5.0)
-        # A connection accepted in the last moment is made and aborted in the next few turns.
-        for _ in range(5):
-            await asyncio.sleep(0)
 
     def _dispatch(
         self, method: str, params: dict[str, Any], principal: Any, notification: bool
