@@ -191,9 +191,11 @@ def _peek(message: bytes | bytearray | memoryview) -> tuple[Any, Any]:
     """Read the first two entries of a message whose rest cannot be decoded."""
     unpacker = msgpack.Unpacker()
     unpacker.feed(message[:_HEAD_BYTES])
+    found: list[Any] = []
     try:
-        if unpacker.read_array_header() < 2:
-            return None, None
-        return unpacker.unpack(), unpacker.unpack()
+        for _ in range(min(2, unpacker.read_array_header())):
+            found.append(unpacker.unpack())
     except (ValueError, msgpack.UnpackException):
-        return None, None
+        pass
+    kind, msgid, *_ = [*found, None, None]
+    return kind, msgid

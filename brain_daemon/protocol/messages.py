@@ -105,7 +105,8 @@ def malformed_from(undecodable: Undecodable) -> Malformed:
 
 
 def _malformed(kind: Any, msgid: Any, reason: str) -> Malformed:
-    known = kind == REQUEST and type(msgid) is int and 0 <= msgid <= MAX_MSGID
+    is_request = type(kind) is int and kind == REQUEST
+    known = is_request and type(msgid) is int and 0 <= msgid <= MAX_MSGID
     return Malformed(
         BadRequest(f"not a valid call: {reason}"),
         msgid if known else None,

@@ -1,0 +1,158 @@
+"""A real server on a real socket, with uvloop on a thread, and an echo for a service."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import uvloop
+
+from brain_daemon.errors import NotFound
+from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.peer import PeerCredentials
+from brain_daemon.protocol.server import Server
+
+TIMEOUT_S = 30
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Poll until the condition holds; fail after TIMEOUT_S."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true"
+        time.sleep(0.002)
+
+
+class Serving:
+    """A server under test; a context manager. What it was asked is in ``calls``."""
+
+    def __init__(
+        self,
+        path: Path,
+        limits: Limits | None = None,
+        authenticate: Callable[[PeerCredentials], Any] = lambda peer: peer,
+    ) -> None:
+        self.path = path
+        self.server = Server(self._dispatch, authenticate, limits)
+        self.calls: list[tuple[str, bool]] = []
+        self.cancelled: list[str] = []
+        self.held: list[asyncio.Future[Any]] = []
+        self.loop: asyncio.AbstractEventLoop
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._run()))
+
+    def __enter__(self) -> "Serving":
+        self._thread.start()
+        assert self._ready.wait(TIMEOUT_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread.is_alive():
+            self.loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(TIMEOUT_S)
+            assert not self._thread.is_alive()
+        self.path.unlink(missing_ok=True)
+
+    async def _run(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.path))
+        await self.server.listen(listener)
+        self._ready.set()
+        await self._stop.wait()
+        await self.server.drain(0)
+
+    def drain(self, grace_s: float) -> None:
+        """Drain the server and wait for it."""
+        asyncio.run_coroutine_threadsafe(self.server.drain(grace_s), self.loop).result(TIMEOUT_S)
+
+    def start_drain(self, grace_s: float) -> Any:
+        return asyncio.run_coroutine_threadsafe(self.server.drain(grace_s), self.loop)
+
+    def resolve(self, index: int, result: Any) -> None:
+        """Give the result of a held call."""
+        self.loop.call_soon_threadsafe(self.held[index].set_result, result)
+
+    def connect(self) -> socket.socket:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(TIMEOUT_S)
+        sock.connect(str(self.path))
+        return sock
+
+    def pings(self) -> bool:
+        """Whether a ping on a new connection is answered."""
+        with self.connect() as sock:
+            sock.sendall(request(7, "ping"))
+            return answers(sock, 1) == [[1, 7, None, "pong"]]
+
+    def _dispatch(self, method: str, params: dict[str, Any], principal: Any, note: bool) -> Any:
+        self.calls.append((method, note))
+        match method:
+            case "ping":
+                return "pong"
+            case "echo":
+                return params
+            case "principal":
+                return [principal.pid, principal.uid, principal.gid, list(principal.groups)]
+            case "bytes":
+                return b"x" * params["n"]
+            case "later":
+                return self._later(params)
+            case "hang":
+                return self._hang()
+            case "hold":
+                self.held.append(self.loop.create_future())
+                return self.held[-1]
+            case "fail":
+                raise ERRORS[params["with"]]
+            case "fail_later":
+                return self._fail_later(params)
+            case "unsendable":
+                return {"n": 2**70}
+        raise NotFound(f"there is no method {method}")
+
+    async def _later(self, params: dict[str, Any]) -> Any:
+        await asyncio.sleep(0)
+        return params
+
+    async def _hang(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append("hang")
+            raise
+
+    async def _fail_later(self, params: dict[str, Any]) -> None:
+        await asyncio.sleep(0)
+        raise ERRORS[params["with"]]
+
+
+ERRORS: dict[str, Exception] = {
+    "not_found": NotFound("no such thing", id=5),
+    "value": ValueError("a secret detail"),
+    "memory": MemoryError(),
+    "recursion": RecursionError(),
+}
+
+
+def request(msgid: Any, method: Any, params: Any = None) -> bytes:
+    return msgpack.packb([0, msgid, method, [{} if params is None else params]])
+
+
+def answers(sock: socket.socket, n: int | None = None) -> list[Any]:
+    """Read n responses, or all until the server closes."""
+    unpacker = msgpack.Unpacker()
+    found: list[Any] = []
+    while n is None or len(found) < n:
+        data = sock.recv(65536)
+        if not data:
+            assert n is None, f"closed after {found}"
+            break
+        unpacker.feed(data)
+        found.extend(unpacker)
+    return found

@@ -1,0 +1,175 @@
+"""What all connections share: identity, errors, number, drain."""
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+
+from brain_daemon.errors import Forbidden
+from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.peer import PeerCredentials
+from protocol.serving import Serving, answers, request, wait_until
+
+
+def test_the_principal_is_what_authenticate_made_of_the_peer(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "principal"))
+        ((_, _, _, (pid, uid, gid, groups)),) = answers(sock, 1)
+    assert (pid, uid, gid) == (os.getpid(), os.geteuid(), os.getegid())
+    assert sorted(groups) == sorted(os.getgroups())
+
+
+def refuse(peer: PeerCredentials) -> Any:
+    raise Forbidden(f"uid {peer.uid} is not known here")
+
+
+def test_a_stranger_is_told_so_in_answer_to_the_first_request(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", authenticate=refuse) as serving:
+        for _ in range(3):
+            with serving.connect() as sock:
+                sock.sendall(request(5, "ping") + request(6, "ping"))
+                ((_, msgid, error, _),) = answers(sock)
+            assert (msgid, error["code"]) == (5, "forbidden")
+            assert str(os.geteuid()) in error["message"]
+        with serving.connect() as sock:
+            sock.sendall(msgpack.packb([2, "ping", []]))
+            assert answers(sock) == []
+        assert serving.calls == []
+
+
+def test_a_silent_stranger_is_not_kept(tmp_path: Path) -> None:
+    limits = Limits(message_timeout_s=0.1)
+    with Serving(tmp_path / "s", limits, authenticate=refuse) as serving, serving.connect() as sock:
+        ((_, msgid, error, _),) = answers(sock)
+        assert (msgid, error["code"]) == (None, "forbidden")
+
+
+def test_a_broken_authenticate_lets_nobody_in(tmp_path: Path) -> None:
+    def broken(peer: PeerCredentials) -> Any:
+        raise KeyError(peer)
+
+    with Serving(tmp_path / "s", authenticate=broken) as serving, serving.connect() as sock:
+        sock.sendall(request(5, "ping"))
+        ((_, msgid, error, _),) = answers(sock)
+        assert (msgid, error["code"]) == (5, "internal")
+        assert serving.calls == []
+
+
+@pytest.mark.parametrize("method", ["fail", "fail_later"])
+def test_a_typed_error_crosses_as_it_is(serving: Serving, method: str) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, method, {"with": "not_found"}))
+        assert answers(sock, 1) == [
+            [1, 1, {"code": "not_found", "message": "no such thing", "detail": {"id": 5}}, None]
+        ]
+
+
+@pytest.mark.parametrize("method", ["fail", "fail_later"])
+@pytest.mark.parametrize("kind", ["value", "memory", "recursion"])
+def test_any_other_exception_is_logged_and_hidden(
+    serving: Serving, method: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, method, {"with": kind}))
+        ((_, _, error, _),) = answers(sock, 1)
+    assert error["code"] == "internal"
+    assert "secret" not in str(error)
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert error["detail"]["request"] in record.getMessage()
+    assert re.fullmatch(r"internal error, request [0-9a-f]{12}", error["message"])
+    assert record.exc_info
+    assert serving.pings()
+
+
+def test_a_result_that_cannot_be_sent_is_an_internal_error(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "unsendable") + request(2, "ping"))
+        (_, _, error, _), pong = answers(sock, 2)
+    assert error["code"] == "internal"
+    assert pong == [1, 2, None, "pong"]
+
+
+def test_a_result_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", Limits(max_response_bytes=1000)) as serving:
+        with serving.connect() as sock:
+            sock.sendall(request(1, "bytes", {"n": 993}) + request(2, "bytes", {"n": 994}))
+            fits, (_, msgid, error, _) = answers(sock, 2)
+        assert len(msgpack.packb(fits)) == 1000
+        assert (msgid, error["code"]) == (2, "too_large")
+        assert "1001" in error["message"]
+
+
+def test_connections_are_bounded_and_the_surplus_is_told_when_to_return(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", Limits(max_connections=2)) as serving:
+        with serving.connect() as one, serving.connect() as two:
+            for sock in (one, two):
+                sock.sendall(request(1, "ping"))
+                answers(sock, 1)
+            with serving.connect() as three:
+                three.sendall(request(9, "ping"))
+                ((_, msgid, error, _),) = answers(three)
+            assert (msgid, error["code"]) == (9, "overloaded")
+            assert error["detail"]["retry_after_ms"] > 0
+        wait_until(lambda: serving.server.n_connections == 0)
+        assert serving.pings()
+
+
+def test_a_crowd_of_surplus_connections_is_bounded_too(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", Limits(max_connections=1)) as serving:
+        crowd = [serving.connect() for _ in range(200)]
+        wait_until(lambda: serving.server.n_connections <= 65)
+        wait_until(lambda: sum(is_closed(sock) for sock in crowd) >= 135)
+        for sock in crowd:
+            sock.close()
+        wait_until(lambda: serving.server.n_connections == 0)
+        assert serving.pings()
+
+
+def is_closed(sock: Any) -> bool:
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def test_drain_answers_what_was_read_and_accepts_nothing_new(serving: Serving) -> None:
+    with serving.connect() as busy, serving.connect() as idle:
+        idle.sendall(request(1, "ping"))
+        answers(idle, 1)
+        busy.sendall(request(1, "hold") + request(2, "hold"))
+        wait_until(lambda: len(serving.held) == 2)
+        done = serving.start_drain(30)
+        assert answers(idle) == []
+        with pytest.raises(OSError, match=r"refused|reset|No such file"):
+            serving.pings()
+        assert not done.done()
+        serving.resolve(0, "a")
+        serving.resolve(1, "b")
+        assert answers(busy) == [[1, 1, None, "a"], [1, 2, None, "b"]]
+        done.result(30)
+
+
+def test_drain_answers_requests_that_waited_for_their_turn(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", Limits(max_in_flight=1)) as serving, serving.connect() as sock:
+        sock.sendall(request(1, "hold") + b"".join(request(i, "ping") for i in range(2, 10)))
+        wait_until(lambda: len(serving.held) == 1)
+        done = serving.start_drain(30)
+        serving.resolve(0, "a")
+        assert [msgid for _, msgid, _, _ in answers(sock)] == list(range(1, 10))
+        done.result(30)
+
+
+def test_drain_cuts_off_what_does_not_end_in_time(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "hang") + request(2, "ping"))
+        answers(sock, 1)
+        serving.drain(0.01)
+        assert serving.server.n_connections == 0
+        assert serving.cancelled == ["hang"]
