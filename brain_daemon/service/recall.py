@@ -73,9 +73,9 @@ def list_documents(
     memory: Memory, params: DocumentsParams, principal: Principal
 ) -> dict[str, Any]:
     """List the caller's own documents by id, a page at a time."""
-    page = documents.list_page(
+    page = documents.page(
         memory.reader(),
-        owner=principal.name,
+        principal.name,
         uri_prefix=params.uri_prefix,
         after=params.after,
         limit=params.limit,
@@ -88,11 +88,12 @@ def list_documents(
             "revision": document.revision,
             "source": document.tags.source,
             "domain": document.tags.domain,
-            "chunks": document.n_chunks,
+            "chunks": n_chunks,
         }
-        for document in page
+        for document, n_chunks in page
     ]
-    return {"documents": rows, "next": page[-1].id if len(page) == params.limit else None}
+    full = len(page) == params.limit
+    return {"documents": rows, "next": page[-1].document.id if full else None}
 
 
 def _fetch_visible(

@@ -6,9 +6,9 @@ transaction and report what changed, so that the resident index can follow witho
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -170,13 +170,30 @@ def find(
     return [_document(row) for row in rows]
 
 
-def iterate(conn: apsw.Connection, uri_prefix: str = "") -> Iterator[StoredDocument]:
-    """Give the documents whose uri starts so, by uri, then id."""
+class ListedDocument(NamedTuple):
+    document: StoredDocument
+    n_chunks: int
+
+
+def page(
+    conn: apsw.Connection, owner: str, *, uri_prefix: str = "", after: int = 0, limit: int = 1000
+) -> list[ListedDocument]:
+    """Give an owner's next documents whose uri starts so, by id, ids above ``after`` only."""
     rows = conn.execute(
-        f"{_SELECT} WHERE uri >= ?1 AND substr(uri, 1, length(?1)) = ?1 ORDER BY uri, id",
-        (uri_prefix,),
+        f"{_SELECT} WHERE owner = ?1 AND id > ?2 AND substr(uri, 1, length(?3)) = ?3 "
+        "ORDER BY id LIMIT ?4",
+        (owner, after, uri_prefix, limit),
     )
-    return map(_document, rows)
+    listed = [_document(row) for row in rows]
+    counted = dict(
+        conn.execute(
+            "SELECT document_id, count(*) FROM chunk WHERE document_id IN carray(?) GROUP BY 1",
+            (apsw.carray(array("q", [document.id for document in listed])),),
+        )
+        if listed
+        else ()
+    )
+    return [ListedDocument(document, counted.get(document.id, 0)) for document in listed]
 
 
 def remove(conn: apsw.Connection, document_id: int) -> Removal:

@@ -57,9 +57,10 @@ CREATE TABLE chunk (
     line_start INTEGER NOT NULL,
     line_end INTEGER NOT NULL,
     heading_path TEXT NOT NULL,
-    text TEXT NOT NULL,
-    UNIQUE (document_id, ordinal)
+    text TEXT NOT NULL
 ) STRICT;
+-- Covers the start-up scan, which so reads none of the pages that hold the text.
+CREATE INDEX chunk_place ON chunk (document_id, ordinal, previous_id, flagged);
 
 CREATE TABLE entity (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

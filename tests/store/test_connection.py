@@ -68,6 +68,7 @@ def test_shadow_tables_cannot_be_edited(conn: apsw.Connection) -> None:
 
 def test_a_reader_cannot_write(conn: apsw.Connection, store_path: Path) -> None:
     reader = connection.open_reader(store_path)
+    assert reader.pragma("busy_timeout") == conn.pragma("busy_timeout") == 5_000
     with pytest.raises(apsw.ReadOnlyError):
         reader.execute("DELETE FROM document")
     reader.close()

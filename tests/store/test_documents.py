@@ -136,7 +136,7 @@ def test_an_imported_memory_uri_is_not_taken_over(conn: apsw.Connection) -> None
     assert chunks.fetch(conn, [1])[0].uri == "memory:2"
 
 
-def test_find_and_iterate(conn: apsw.Connection) -> None:
+def test_find_and_page(conn: apsw.Connection) -> None:
     document = make_document(
         "text",
         uri="file:v/a.md",
@@ -160,10 +160,14 @@ def test_find_and_iterate(conn: apsw.Connection) -> None:
     assert documents.find(conn, document_id=1) == [found]
     assert documents.find(conn, uri="file:v/a.md") == [found]
     assert documents.find(conn, chunk_id=99) == []
-    uris = [d.uri for d in documents.iterate(conn, "file:v/")]
-    assert uris == ["file:v/a.md", "file:v/ä.md"]
-    assert len(list(documents.iterate(conn))) == 3
-    assert list(documents.iterate(conn, "file:%")) == []
+    owner = document.tags.owner
+    listed = documents.page(conn, owner, uri_prefix="file:v/")
+    assert [(d.uri, n) for d, n in listed] == [("file:v/a.md", 1), ("file:v/ä.md", 1)]
+    first = documents.page(conn, owner, limit=2)
+    assert [d.id for d, _ in first] == [1, 2]
+    assert [d.id for d, _ in documents.page(conn, owner, after=2)] == [3]
+    assert documents.page(conn, owner, uri_prefix="file:%") == []
+    assert documents.page(conn, "somebody else") == []
 
 
 def test_remove_chunk_spoils_the_hash_and_ends_an_empty_document(conn: apsw.Connection) -> None:
@@ -184,10 +188,12 @@ def test_remove_chunk_spoils_the_hash_and_ends_an_empty_document(conn: apsw.Conn
 
 def test_an_edge_keeps_its_entities_until_its_chunk_leaves(conn: apsw.Connection) -> None:
     put(conn, make_document(make_chunk("x", relations=(("A", "knows", "B"),))))
-    put(conn, make_document(make_chunk("y", names=("B",))))
+    put(conn, make_document(make_chunk("y", relations=(("A", "knows", "B"),))))
+    put(conn, make_document(make_chunk("z", names=("B",))))
     with conn:
-        assert documents.remove(conn, 1).entity_ids == [1]
-        assert documents.remove(conn, 2).entity_ids == [2]
+        assert documents.remove(conn, 1).entity_ids == []
+        assert documents.remove(conn, 2).entity_ids == [1]
+        assert documents.remove(conn, 3).entity_ids == [2]
     assert maintenance.counts(conn) == dict.fromkeys(
         ("documents", "chunks", "entities", "mentions", "edges"), 0
     )

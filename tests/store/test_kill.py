@@ -52,7 +52,7 @@ def test_a_killed_writer_loses_no_commit_and_halves_no_document(store_path: Path
         conn.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('integrity-check', 1)")
         assert maintenance.integrity_findings(conn) == []
         for batch in range(committed + 1):
-            assert len(list(documents.iterate(conn, f"b{batch}/"))) == 10
+            assert len(documents.page(conn, "alice", uri_prefix=f"b{batch}/")) == 10
         n_documents = maintenance.counts(conn)["documents"]
         assert n_documents % 10 == 1
         start = (n_documents - 1) // 10

@@ -54,7 +54,7 @@ def test_forgotten_words_are_in_no_file_after_compact(
         assert word.lower().encode()[:8] in content
     assert vector_blob in store_bytes(store_path)
     with conn:
-        for found in list(documents.iterate(conn, f"file:{FORGOTTEN['uri']}")):
+        for found, _ in documents.page(conn, "alice", uri_prefix=f"file:{FORGOTTEN['uri']}"):
             if how == "remove":
                 documents.remove(conn, found.id)
             elif how == "remove_chunk":
