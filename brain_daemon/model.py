@@ -22,7 +22,7 @@ class Tags:
     source: SourceKind = "memory"
     domain: str = "default"
     access_scope: str = "private"
-    owner: str = ""                      # from the peer's credentials, never from the request
+    owner: str = ""  # from the peer's credentials, never from the request
     node_kind: str | None = None
     lawful_basis: str | None = None
     region: str | None = None
@@ -72,8 +72,8 @@ class PreparedChunk:
     line_start: int
     line_end: int
     terms: Terms
-    vector: npt.NDArray[np.int8]         # shape (dim,)
-    scale: float                         # vector * scale is the unit-length embedding; 0 if none
+    vector: npt.NDArray[np.int8]  # shape (dim,)
+    scale: float  # vector * scale is the unit-length embedding; 0 if none
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
 
@@ -82,9 +82,9 @@ class PreparedChunk:
 class PreparedDocument:
     """A document ready to be stored in one transaction."""
 
-    uri: str | None                      # None: the store assigns "memory:<id>"
+    uri: str | None  # None: the store assigns "memory:<id>"
     title: str
-    content_hash: bytes                  # 32 bytes, over everything that a revision depends on
+    content_hash: bytes  # 32 bytes, over everything that a revision depends on
     tags: Tags
     chunks: tuple[PreparedChunk, ...]
 
@@ -104,7 +104,7 @@ class StoredChunk:
     line_start: int
     line_end: int
     tags: Tags
-    writer: dict[str, Any] = field(default_factory=dict)   # {"uid": int, "pid": int, "name": str}
+    writer: dict[str, Any] = field(default_factory=dict)  # {"uid": int, "pid": int, "name": str}
     flagged: bool = False
 
 

@@ -45,7 +45,9 @@ def test_precedence_and_sources(tmp_path: Path) -> None:
     assert settings.sources["write_queue"] == "default"
 
 
-@pytest.mark.parametrize("text", ["write_batch = ", "write_batch = true", "write_batch = 2.5", "\xff"])
+@pytest.mark.parametrize(
+    "text", ["write_batch = ", "write_batch = true", "write_batch = 2.5", "\xff"]
+)
 def test_unfit_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "brain.toml"
     file.write_bytes(text.encode("latin-1"))
@@ -54,7 +56,7 @@ def test_unfit_file_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadRequest, match="absent.toml"):
+    with pytest.raises(BadRequest, match=r"absent\.toml"):
         config.load({}, {}, tmp_path / "absent.toml")
 
 

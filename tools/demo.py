@@ -21,16 +21,21 @@ BIN = Path(sys.executable).parent
 QUESTIONS = (
     ["recall", "How do I keep a daemon running after I log out?"],
     ["recall", "what happens to a memory when the power fails", "--k", "3"],
-    ["recall", "why is the socket answer different from a plain keyword search?", "--k", "2",
-     "--explain"],
+    [
+        "recall",
+        "why is the socket answer different from a plain keyword search?",
+        "--k",
+        "2",
+        "--explain",
+    ],
 )
 NEXT_STEPS = """\
 [bold]Keep a daemon of your own[/bold]
 
   . .venv/bin/activate
-  brain-daemon serve &            [dim]# socket and store in your own run-time and state folders[/dim]
+  brain-daemon serve &            [dim]# your own socket and store, private to you[/dim]
   brain remember "The boiler was serviced in May 2026"
-  brain ingest ~/notes            [dim]# Markdown files or whole vaults, again whenever they change[/dim]
+  brain ingest ~/notes            [dim]# files or whole vaults, again when they change[/dim]
   brain recall "when was the boiler serviced?"
 
 The README shows how to run it as a service of your user session."""
@@ -68,8 +73,12 @@ def tour(socket_path: Path) -> None:
     brain(socket_path, ["ingest", *documents])
     brain(
         socket_path,
-        ["remember", "The demo was run to see whether local memory is worth having.",
-         "--title", "Demo note"],
+        [
+            "remember",
+            "The demo was run to see whether local memory is worth having.",
+            "--title",
+            "Demo note",
+        ],
     )
     for question in QUESTIONS:
         brain(socket_path, question)
@@ -79,7 +88,9 @@ def tour(socket_path: Path) -> None:
 def brain(socket_path: Path, arguments: list[str]) -> None:
     """Show a command as a person would type it, then run it."""
     console.print(Rule())
-    console.print(f"[bold green]$[/bold green] [bold]brain {escape(shlex.join(arguments))}[/bold]\n")
+    console.print(
+        f"[bold green]$[/bold green] [bold]brain {escape(shlex.join(arguments))}[/bold]\n"
+    )
     subprocess.run(
         [BIN / "brain", "--socket", socket_path, *arguments],
         cwd=ROOT,

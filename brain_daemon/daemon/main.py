@@ -27,10 +27,11 @@ from brain_daemon.protocol.server import Server
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.policy import authenticate
+from brain_daemon.service.rebuild import reembed_store
 
 log = logging.getLogger("brain-daemon")
 
-EXIT_TEMPORARY = 75      # EX_TEMPFAIL: another daemon is at work; harmless to try again
+EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another daemon is at work; harmless to try again
 EXIT_CONFIGURATION = 78  # EX_CONFIG: the store, the model or a setting must be mended first
 
 
@@ -68,8 +69,6 @@ def serve(file: Path | None, **flags: str | None) -> None:
 @_setting_options
 def reembed(file: Path | None, **flags: str | None) -> None:
     """Embed a store anew with another model (--model); the daemon must not be running."""
-    from brain_daemon.service.rebuild import reembed_store  # noqa: PLC0415 - start-up time
-
     with _exit_codes():
         settings = config.load(flags, file=file)
         logs.configure(settings["log_level"])
@@ -137,7 +136,10 @@ async def _run(memory: Memory, listener: socket.socket, settings: Settings) -> N
     await server.listen(listener)
     log.info(
         "serving %s on %s (%d chunks, pid %d)",
-        memory.directory, listener.getsockname(), memory.snapshot.n_alive, os.getpid(),
+        memory.directory,
+        listener.getsockname(),
+        memory.snapshot.n_alive,
+        os.getpid(),
     )
     systemd.notify("READY=1")
     await stop.wait()

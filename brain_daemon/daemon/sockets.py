@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 BACKLOG = 4096
-MAX_PATH_BYTES = 107       # sun_path holds 108 bytes with its terminating NUL
+MAX_PATH_BYTES = 107  # sun_path holds 108 bytes with its terminating NUL
 
 
 class PathInUse(Exception):

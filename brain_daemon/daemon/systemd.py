@@ -2,11 +2,14 @@
 
 import os
 import socket
+from collections.abc import Mapping, MutableMapping
 
 LISTEN_FDS_START = 3
 
 
-def inherited_socket(environ: dict[str, str] | os._Environ[str] = os.environ) -> socket.socket | None:
+def inherited_socket(
+    environ: MutableMapping[str, str] = os.environ,
+) -> socket.socket | None:
     """Take the first listening socket that systemd passed to this very process, if any."""
     if environ.get("LISTEN_PID") != str(os.getpid()) or int(environ.get("LISTEN_FDS", "0")) < 1:
         return None
@@ -18,7 +21,7 @@ def inherited_socket(environ: dict[str, str] | os._Environ[str] = os.environ) ->
     return listener
 
 
-def notify(state: str, environ: dict[str, str] | os._Environ[str] = os.environ) -> None:
+def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
     """Tell systemd ``READY=1``, ``STOPPING=1``, ``STATUS=…``; without systemd do nothing."""
     address = environ.get("NOTIFY_SOCKET")
     if not address:

@@ -54,6 +54,7 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return {
         **maintenance.counts(memory.reader()),
+        **maintenance.documents_by(memory.reader()),
         "index": snapshot.figures(),
         "generation": snapshot.generation,
         "commits": memory.writer.commits,

@@ -107,9 +107,7 @@ class Dispatcher:
         """Wait for the heavy calls under way."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def _run_on_thread(
-        self, operation: Operation, params: Any, principal: Principal
-    ) -> Any:
+    async def _run_on_thread(self, operation: Operation, params: Any, principal: Principal) -> Any:
         started = time.perf_counter()
         result = await asyncio.get_running_loop().run_in_executor(
             self._threads, operation.run, self._memory, params, principal

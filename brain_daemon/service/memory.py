@@ -19,6 +19,7 @@ from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 log = logging.getLogger(__name__)
 
+
 class Memory:
     """Everything an operation may need, wired once at start-up.
 

@@ -11,7 +11,7 @@ from brain_daemon.model import Principal, Tags
 from brain_daemon.protocol.peer import PeerCredentials
 
 ROLES = frozenset({"reader", "writer", "operator", "admin"})
-UNMAPPED_UIDS = frozenset({65534, 2**32 - 1})   # a peer from another user namespace
+UNMAPPED_UIDS = frozenset({65534, 2**32 - 1})  # a peer from another user namespace
 
 
 def authenticate(peer: PeerCredentials) -> Principal:

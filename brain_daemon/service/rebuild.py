@@ -14,7 +14,6 @@ import numpy.typing as npt
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.ingest import prepare
-from brain_daemon.model import Terms
 from brain_daemon.store import connection, fulltext, scan, schema, vectors
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
@@ -23,9 +22,7 @@ DATABASE_NAME = "brain.db"
 EMBED_BATCH = 256
 
 
-def replace_terms(
-    writer: apsw.Connection, reader: apsw.Connection, analyzer: Analyzer
-) -> int:
+def replace_terms(writer: apsw.Connection, reader: apsw.Connection, analyzer: Analyzer) -> int:
     """Analyse every chunk again; give their number."""
     rows = (
         (chunk_id, prepare.terms_of(analyzer, title, path, text))

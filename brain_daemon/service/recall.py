@@ -69,9 +69,7 @@ def get(memory: Memory, params: GetParams, principal: Principal) -> dict[str, An
     return chunk_record(found[0])
 
 
-def list_documents(
-    memory: Memory, params: DocumentsParams, principal: Principal
-) -> dict[str, Any]:
+def list_documents(memory: Memory, params: DocumentsParams, principal: Principal) -> dict[str, Any]:
     """List the caller's own documents by id, a page at a time."""
     page = documents.page(
         memory.reader(),
@@ -96,9 +94,7 @@ def list_documents(
     return {"documents": rows, "next": page[-1].document.id if full else None}
 
 
-def _fetch_visible(
-    memory: Memory, ids: tuple[int, ...], principal: Principal
-) -> list[StoredChunk]:
+def _fetch_visible(memory: Memory, ids: tuple[int, ...], principal: Principal) -> list[StoredChunk]:
     sees = memory.snapshot.sees(ids, principal, Filters(), now_us())
     wanted = [id_ for id_, seen in zip(ids, sees, strict=True) if seen]
     return chunks.fetch(memory.reader(), wanted)

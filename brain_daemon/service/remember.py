@@ -79,6 +79,7 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
         relations=_relations(params),
         analyzer=memory.analyzer,
         model=memory.model,
+        created_at_given=params.created_at is not None,
     )
     return _put(document, principal)
 
@@ -96,6 +97,7 @@ def ingest_markdown(
         relations=_relations(params),
         analyzer=memory.analyzer,
         model=memory.model,
+        created_at_given=params.created_at is not None,
     )
     if params.dry_run:
         return _preview(memory, document)

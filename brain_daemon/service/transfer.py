@@ -30,7 +30,7 @@ from brain_daemon.store import transfer as stored
 from brain_daemon.timestamps import format_us, parse_us
 
 MAX_RECORDS = 1000
-PAGE_BYTES = 2 << 20      # of text, after which a page ends: well below the smallest response limit
+PAGE_BYTES = 2 << 20  # of text, after which a page ends: well below the smallest response limit
 
 
 class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -76,7 +76,7 @@ class Writer(threading.Thread):
         max_waiting: int,
     ) -> None:
         super().__init__(name="brain-writer", daemon=True)
-        self.failure: str | None = None      # once set, no write is accepted again
+        self.failure: str | None = None  # once set, no write is accepted again
         self.commits = 0
         self._connection = connection
         self._publish = publish
@@ -224,13 +224,13 @@ def _resolve(batch: list[_Waiting]) -> None:
     loop = batch[0].future.get_loop()
     try:
         loop.call_soon_threadsafe(_set_results, batch)
-    except RuntimeError:      # the loop was closed while the last batch was under way
+    except RuntimeError:  # the loop was closed while the last batch was under way
         log.warning("the event loop ended before %d writes were answered", len(batch))
 
 
 def _set_results(batch: list[_Waiting]) -> None:
     for waiting in batch:
-        if waiting.future.done():      # cancelled: the caller went away or ran out of time
+        if waiting.future.done():  # cancelled: the caller went away or ran out of time
             continue
         if waiting.error is not None:
             waiting.future.set_exception(waiting.error)

@@ -21,6 +21,14 @@ def counts(conn: apsw.Connection) -> dict[str, int]:
     return {name: _count(conn, table) for table, name in _PLURALS.items()}
 
 
+def documents_by(conn: apsw.Connection) -> dict[str, dict[str, int]]:
+    """Count documents by source and by domain."""
+    return {
+        "by_source": dict(conn.execute("SELECT source, count(*) FROM document GROUP BY 1")),
+        "by_domain": dict(conn.execute("SELECT domain, count(*) FROM document GROUP BY 1")),
+    }
+
+
 def integrity_findings(conn: apsw.Connection) -> list[str]:
     """Check the file's structure, FTS5 against its content, and the tables against each other.
 

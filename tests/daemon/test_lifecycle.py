@@ -89,7 +89,9 @@ def test_stale_socket_after_kill_is_replaced(daemon: Daemon) -> None:
         assert client.recall(q="boiler")["hits"]
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "dangling link", "link to a file", "live socket"])
+@pytest.mark.parametrize(
+    "kind", ["file", "folder", "dangling link", "link to a file", "live socket"]
+)
 def test_foreign_thing_at_the_path_is_refused_and_left(tmp_path: Path, kind: str) -> None:
     daemon = Daemon(tmp_path)
     daemon.socket.parent.mkdir(mode=0o700)
@@ -114,7 +116,9 @@ def test_foreign_thing_at_the_path_is_refused_and_left(tmp_path: Path, kind: str
     assert str(daemon.socket) in message
     after = daemon.socket.lstat()
     assert (after.st_ino, after.st_mode, after.st_mtime) == (
-        before.st_ino, before.st_mode, before.st_mtime,
+        before.st_ino,
+        before.st_mode,
+        before.st_mtime,
     )
 
 
@@ -160,7 +164,8 @@ def test_flag_beats_environment_beats_file(tmp_path: Path) -> None:
     assert daemon.stop() == 0
     assert (settings["log_level"]["value"], settings["log_level"]["source"]) == ("debug", "flag")
     assert (settings["max_in_flight"]["value"], settings["max_in_flight"]["source"]) == (
-        9, "environment",
+        9,
+        "environment",
     )
     assert (settings["write_batch"]["value"], settings["write_batch"]["source"]) == (5, str(file))
     assert settings["write_queue"]["source"] == "default"

@@ -136,7 +136,9 @@ def test_word_at_the_end_of_a_megabyte(filled: Client) -> None:
 
 def test_unique_identifier_ranks_first_among_vague_neighbours(filled: Client) -> None:
     for i in range(40):
-        filled.remember(text=f"The ticket about the printer on floor {i} is still open", uri=f"t{i}")
+        filled.remember(
+            text=f"The ticket about the printer on floor {i} is still open", uri=f"t{i}"
+        )
     filled.remember(text="ZX-81-QQ: the printer ticket was closed", uri="exact")
     answer = filled.recall(q="which printer ticket is ZX-81-QQ")
     assert answer["hits"][0]["uri"] == "exact"

@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgpack
 import pytest
@@ -96,7 +97,7 @@ def test_dribbled_messages(target: Daemon, split: str) -> None:
 
 def test_closing_in_mid_call_leaks_no_descriptor(target: Daemon) -> None:
     def descriptors() -> int:
-        return len(os.listdir(f"/proc/{target.pid}/fd"))
+        return sum(1 for _ in Path(f"/proc/{target.pid}/fd").iterdir())
 
     assert pings(target)
     before = descriptors()

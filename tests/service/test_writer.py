@@ -10,7 +10,7 @@ import pytest
 
 from brain_daemon.errors import NotFound, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
-from brain_daemon.service.writer import ExclusiveJob, Writer, WriteJob
+from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
 from brain_daemon.store import connection
 
 
@@ -151,8 +151,6 @@ def test_stop_commits_what_waits(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert len(bench.stored()) == 100
-
-
 
 
 def test_full_disk_is_a_typed_error_and_writes_resume(bench: Bench) -> None:
