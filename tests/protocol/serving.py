@@ -81,7 +81,11 @@ class Serving:
     def connect(self) -> socket.socket:
         sock = socket.socket(socket.AF_UNIX)
         sock.settimeout(TIMEOUT_S)
-        sock.connect(str(self.path))
+        try:
+            sock.connect(str(self.path))
+        except OSError:
+            sock.close()
+            raise
         return sock
 
     def pings(self) -> bool:

@@ -1,20 +1,21 @@
 """Clients that others wrote speak to the server as they are."""
 
 import asyncio
-import threading
+import json
+import subprocess
+import sys
 from typing import Any
 
 import aio_msgpack_rpc
 import pytest
-from pynvim import msgpack_rpc
 
-from protocol.serving import Serving
+from protocol.serving import TIMEOUT_S, Serving
 
 
 def test_aio_msgpack_rpc(serving: Serving) -> None:
     async def use() -> list[Any]:
         reader, writer = await asyncio.open_unix_connection(str(serving.path))
-        client = aio_msgpack_rpc.Client(reader, writer, response_timeout=30)
+        client = aio_msgpack_rpc.Client(reader, writer, response_timeout=TIMEOUT_S)
         results = [
             await client.call("ping"),
             await client.call("echo", {"q": "grüße", "k": 5}),
@@ -33,26 +34,42 @@ def test_aio_msgpack_rpc(serving: Serving) -> None:
     assert ("echo", True) in serving.calls
 
 
-def test_pynvim(serving: Serving) -> None:
-    def use() -> None:
-        # pynvim makes an event loop of its own, in the thread that uses it
-        session = msgpack_rpc.socket_session(str(serving.path))
-        try:
-            found.append(session.request("ping", {}))
-            found.append(session.request("ping"))
-            found.append(session.request("echo", {"q": "grüße", "k": 5}))
-            session.notify("echo", {})
-            try:
-                session.request("fail", {"with": "not_found"})
-            except Exception as error:
-                found.append(error)
-        finally:
-            session.close()
+# A process of its own: pynvim switches greenlets and leaves its socket to the garbage collector.
+PYNVIM = """
+import json, sys
+from pynvim.msgpack_rpc import socket_session
 
-    found: list[Any] = []
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join(30)
-    assert found[:3] == ["pong", "pong", {"q": "grüße", "k": 5}]
-    assert "no such thing" in str(found[3])
+session = socket_session(sys.argv[1])
+session.error_wrapper = lambda error: ValueError(error["message"])  # Neovim's errors are lists
+found = [
+    session.request("ping"),
+    session.request("ping", {}),
+    session.request("echo", {"q": "grüße", "k": 5}),
+    session.request("later", {"i": 1}),
+]
+session.request("echo", {}, async_=True)
+try:
+    session.request("fail", {"with": "not_found"})
+except ValueError as error:
+    found.append(str(error))
+print(json.dumps(found))
+"""
+
+
+def test_pynvim(serving: Serving) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PYNVIM, str(serving.path)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        "pong",
+        "pong",
+        {"q": "grüße", "k": 5},
+        {"i": 1},
+        "no such thing",
+    ]
     assert ("echo", True) in serving.calls
