@@ -167,8 +167,8 @@ def _read_blocks(
     try:
         blocks = conn.execute(
             "SELECT validity, rowids, vectors, data FROM chunk_vec_chunks AS block "
-            "JOIN chunk_vec_vector_chunks00 AS vector ON vector.rowid = block.chunk_id "
-            "JOIN chunk_vec_metadatachunks00 AS scale ON scale.rowid = block.chunk_id "
+            "CROSS JOIN chunk_vec_vector_chunks00 AS vector ON vector._rowid_ = block.chunk_id "
+            "CROSS JOIN chunk_vec_metadatachunks00 AS scale ON scale._rowid_ = block.chunk_id "
             "ORDER BY block.chunk_id"
         )
         for validity, rowids, block, data in blocks:

@@ -4,7 +4,7 @@ Not here: the encoding of a record, and terms and vectors, which the importer de
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -30,7 +30,7 @@ def iter_documents(conn: apsw.Connection, after: int = 0) -> Iterator[ExportedDo
     Storing them in this order gives the chunks of another store the same order of ids, and so
     the same tie-breaks.
     """
-    order = conn.execute(
+    order: list[Any] = conn.execute(
         "SELECT min(id), document_id FROM chunk GROUP BY document_id HAVING min(id) > ? ORDER BY 1",
         (after,),
     ).fetchall()
