@@ -4,7 +4,6 @@ What is here: which command lives in which module. The commands never open the s
 call or a few to the daemon over its socket.
 """
 
-import difflib
 import importlib
 import io
 import sys
@@ -58,6 +57,8 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in MODULES and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], MODULES, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " `brain --help` lists them."
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
