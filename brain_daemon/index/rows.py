@@ -6,6 +6,7 @@ Rows ascend with chunk ids, so "row ascending" is "id ascending" everywhere.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -138,7 +139,7 @@ class Rows:
         chunk_id = np.asarray(columns["chunk_id"], np.int64)
         if (np.diff(chunk_id, prepend=self.chunk_id[-1:]) <= 0).any():
             raise ValueError("chunk ids must ascend, and be greater than those already there")
-        grown = {
+        grown: dict[str, Any] = {
             name: growable.extend(getattr(self, name), values) for name, values in columns.items()
         }
         return replace(

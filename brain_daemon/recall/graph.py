@@ -1,8 +1,9 @@
 """The graph leg: Personalized PageRank over passages and entities, and how it is seeded.
 
-Seeds are the entities that the query names and the best passages of the other two legs. Entities
-alone would ruin collections in which they are hubs (the speakers of a conversation), so a seed's
-mass falls with the passages that it touches, and passages carry mass of their own.
+Seeds are the entities that the query names and the best lexical passages, or the best vector
+passages where no word was found. Entities alone would ruin collections in which they are hubs
+(the speakers of a conversation): an entity's mass falls with the passages that it touches, and
+passages carry mass of their own.
 
 References
 ----------
@@ -12,6 +13,7 @@ partitioning using PageRank vectors", 2006.
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from math import log1p, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +26,10 @@ from brain_daemon.text.names import entity_key
 
 MAX_NAME_WORDS = 5
 MAX_LINKED_WORDS = 64  # of the query; what comes later is not linked
-LEXICAL_SEEDS = 5
-VECTOR_SEEDS = 3
-VECTOR_SEED_WEIGHT = 0.5  # of a vector passage, against a lexical one of the same rank
+PASSAGE_SEEDS = 5
 MAX_PUSHES = 20_000
 
 _NO_PATHS = np.zeros(1, np.int32)
-_POSSESSIVES = ("'s", "’s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,7 @@ class GraphRanking(Ranking):
 def search(
     graph: EntityGraph,
     entities: list[int],
-    lexical: Ranking,
-    vector: Ranking,
+    passages: npt.NDArray[np.int32],
     visible: Mask,
     *,
     n_documents: int,
@@ -66,8 +64,8 @@ def search(
     graph : EntityGraph
     entities : list of int
         Entity indices that the query names, each of them with visible evidence.
-    lexical, vector : Ranking
-        The other legs; their best rows are seeds.
+    passages : ndarray of int32
+        Rows, best first; the first five are seeds, weighted by 1 / rank.
     visible : ndarray of uint8, shape (n,)
     n_documents : int
         Living passages, for the rarity of an entity.
@@ -77,17 +75,11 @@ def search(
         Of PageRank (the share that walks on), and the residual at which the push stops.
     """
     nodes = [2 * index + 1 for index in entities]
-    weights: list[float] = []
-    if entities:
-        degrees = np.maximum(graph.degree[entities], 1)
-        weights += (np.log1p(n_documents / degrees) / np.sqrt(degrees)).tolist()
-    for ranking, n_seeds, share in (
-        (lexical, LEXICAL_SEEDS, 1.0),
-        (vector, VECTOR_SEEDS, VECTOR_SEED_WEIGHT),
-    ):
-        best = ranking.rows[:n_seeds].tolist()
-        nodes += [2 * row for row in best]
-        weights += [share / rank for rank in range(1, len(best) + 1)]
+    degrees = [max(1, degree) for degree in graph.degree[entities].tolist()] if entities else []
+    weights = [log1p(n_documents / degree) / sqrt(degree) for degree in degrees]
+    best = passages[:PASSAGE_SEEDS].tolist()
+    nodes += [2 * row for row in best]
+    weights += [1.0 / rank for rank in range(1, len(best) + 1)]
     if not nodes:
         return GraphRanking(skipped="no seeds: the query names no entity and no passage was found")
     rows, scores, path_indptr, path_nodes = ppr.topk_ppr(
@@ -145,20 +137,22 @@ def link_entities(
 def _candidate_names(q: str, stop_words: Collection[str]) -> list[tuple[str, int, int]]:
     """Keys of word runs, longest first, with the words that they cover."""
     words = entity_key(q).split(" ")[:MAX_LINKED_WORDS]
+    # A name may stand in brackets or before a comma: its first and last word are stripped there.
     cores = [entity_key(word) for word in words]
-    starts = [word[max(word.find(core), 0) :] for word, core in zip(words, cores, strict=True)]
-    ends = []
-    for word, core in zip(words, cores, strict=True):
-        end = word[: max(word.find(core), 0) + len(core)]
-        ends.append(end[:-2] if end.endswith(_POSSESSIVES) else end)
+    fronts = [max(word.find(core), 0) for word, core in zip(words, cores, strict=True)]
+    first = [word[front:] for word, front in zip(words, fronts, strict=True)]
+    last = [
+        word[: front + len(core)].removesuffix("'s").removesuffix("’s")
+        for word, core, front in zip(words, cores, fronts, strict=True)
+    ]
     names = []
     for n_words in range(min(MAX_NAME_WORDS, len(words)), 1, -1):
         for start in range(len(words) - n_words + 1):
             end = start + n_words
-            key = " ".join((starts[start], *words[start + 1 : end - 1], ends[end - 1]))
+            key = " ".join((first[start], *words[start + 1 : end - 1], last[end - 1]))
             names.append((key, start, end))
-    for position, (core, end) in enumerate(zip(cores, ends, strict=True)):
-        key = end[max(words[position].find(core), 0) :]
+    for position, (word, front) in enumerate(zip(last, fronts, strict=True)):
+        key = word[front:]
         if key and key not in stop_words:
             names.append((key, position, position + 1))
     return names

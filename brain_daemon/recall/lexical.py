@@ -8,9 +8,18 @@ from brain_daemon.index.rows import Mask
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.recall.ranking import Ranking
 
+# Rank fusion sees ranks alone: without a floor, what shares a common word with the query stands
+# right behind the one passage that holds its rare ones, and one more leg lifts it above.
+FLOOR = 0.3
+
 
 def search(
-    snapshot: Snapshot, term_ids: npt.NDArray[np.int32], visible: Mask, *, depth: int
+    snapshot: Snapshot,
+    term_ids: npt.NDArray[np.int32],
+    visible: Mask,
+    *,
+    depth: int,
+    floor: float = FLOOR,
 ) -> Ranking:
     """List the visible rows that hold any of the terms.
 
@@ -22,6 +31,8 @@ def search(
     visible : ndarray of uint8, shape (n,)
     depth : int
         Most rows to list.
+    floor : float
+        Share of the best score below which a row is not listed.
 
     Returns
     -------
@@ -41,4 +52,5 @@ def search(
         rows.average_length,
         depth,
     )
-    return Ranking(listed, scores)
+    n_listed = int(np.count_nonzero(scores >= floor * scores[0])) if len(scores) else 0
+    return Ranking(listed[:n_listed], scores[:n_listed])

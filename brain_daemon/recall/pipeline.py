@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from brain_daemon._ext import bm25
+from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.rows import Mask
 from brain_daemon.index.snapshot import Snapshot
@@ -40,6 +40,7 @@ class Settings(Protocol):
 class _Legs:
     terms: QueryTerms
     term_ids: npt.NDArray[np.int32]
+    embedding: npt.NDArray[np.float32]
     vector: Ranking
     lexical: Ranking
     graph: GraphRanking
@@ -128,18 +129,21 @@ def _search(
 ) -> _Legs:
     depth = max(settings["recall_leg_depth"], query.k)
     terms = analyzer.query(query.q)
-    term_ids = snapshot.vocabulary.lookup(terms.joined) if terms.terms else _NO_TERMS
-    embedding, scale = model.quantized(query.q)
-    near = vector.search(
-        snapshot.vectors,
-        embedding,
-        scale,
-        mask,
-        depth=depth,
-        exact_rows=settings["recall_exact_rows"],
-        candidates=settings["recall_bit_candidates"],
-    )
+    term_ids = snapshot.vocabulary.lookup(terms.joined)
     worded = lexical.search(snapshot, term_ids, mask, depth=depth)
+    embedding = model.embed(query.q)
+    feedback = worded.rows[: vector.FEEDBACK_PASSAGES]
+    if embedding.any():
+        near = vector.search(
+            snapshot.vectors,
+            *vector.add_feedback(embedding, snapshot.vectors, feedback),
+            mask,
+            depth=depth,
+            exact_rows=settings["recall_exact_rows"],
+            candidates=settings["recall_bit_candidates"],
+        )
+    else:
+        near = Ranking(skipped="the query has no known tokens")
     if not query.graph:
         linked = GraphRanking(skipped="disabled by request")
     elif not settings["recall_graph_enabled"]:
@@ -149,19 +153,21 @@ def _search(
         linked = graph.search(
             snapshot.graph,
             graph.link_entities(snapshot.graph, query.q, mask, stop_words),
-            worded,
-            near,
+            worded.rows if len(worded.rows) else near.rows,
             mask,
             n_documents=snapshot.n_alive,
             depth=depth,
             damping=settings["graph_damping"],
             epsilon=settings["graph_epsilon"],
         )
-    return _Legs(terms, term_ids, near, worded, linked)
+    return _Legs(terms, term_ids, embedding, near, worded, linked)
 
 
 def _report(legs: _Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
     report = {name: leg.report() for name, leg in legs.by_name().items()}
+    if legs.vector.skipped is None:
+        feedback = legs.lexical.rows[: vector.FEEDBACK_PASSAGES]
+        report["vector"]["feedback"] = snapshot.rows.chunk_id[feedback].tolist()
     if legs.lexical.skipped is None:
         report["lexical"]["terms"] = list(legs.terms.terms)
     if legs.graph.skipped is None:
@@ -226,12 +232,19 @@ def _provenance(
     names = _entity_names(
         snapshot, conn, {node // 2 for path in paths for node in path if node % 2}
     )
+    plain = distance.score_rows(
+        snapshot.vectors.matrix,
+        snapshot.vectors.scales,
+        *distance.quantize_int8(legs.embedding),
+        np.array([hit.row for hit in fused], np.int32),
+    ).tolist()
     result = []
-    for hit, terms, path in zip(fused, matched, paths, strict=True):
+    for hit, terms, path, cosine in zip(fused, matched, paths, plain, strict=True):
         ranks = hit.ranks
         of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
         if rank := ranks.get("vector"):
-            of_hit["vector"] = {"rank": rank, "cosine": float(legs.vector.scores[rank - 1])}
+            score = float(legs.vector.scores[rank - 1])
+            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": cosine}
         if rank := ranks.get("lexical"):
             score = float(legs.lexical.scores[rank - 1])
             of_hit["lexical"] = {"rank": rank, "bm25": score, "terms": terms}
@@ -261,6 +274,3 @@ def _entity_names(
     ids = {index: int(snapshot.graph.entity_id[index]) for index in indices}
     stored = {e.id: e.name for e in stored_graph.entities(conn, list(ids.values()))}
     return {index: stored.get(id_) or snapshot.graph.key(index) for index, id_ in ids.items()}
-
-
-_NO_TERMS = np.empty(0, np.int32)

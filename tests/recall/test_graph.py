@@ -4,7 +4,6 @@ from brain_daemon._ext.ppr import topk_ppr
 from index.stores import BOB, chunk, document
 
 from brain_daemon.recall.graph import link_entities, search
-from brain_daemon.recall.ranking import Ranking
 from brain_daemon.text.stopwords import STOP_WORDS
 from recall.memories import Memories
 
@@ -24,8 +23,7 @@ def leg(store: Memories, *names: str, passages: tuple[int, ...] = ()) -> list[in
     ranking = search(
         graph,
         [i for i in graph.lookup(list(names)).tolist() if i >= 0],
-        Ranking(rows, np.ones(len(rows))),
-        Ranking(),
+        rows,
         store.mask(),
         n_documents=store.snapshot.n_alive,
         depth=100,

@@ -11,9 +11,8 @@ from brain_daemon.store import fulltext
 from recall.memories import Memories
 
 RARE = [f"rare{i}" for i in range(40)]
-COMMON = (
-    ["the", "river", "runs", "past", "Łódź", "and", "naïve", "C++", "foo_bar.baz", "don't", "成语接龙", "🎉", "Straße", "--flag"]
-)
+PLAIN = ["the", "river", "runs", "past", "and", "Łódź", "naïve", "Straße", "don't"]
+COMMON = [*PLAIN, "C++", "foo_bar.baz", "成语接龙", "🎉", "--flag"]
 
 
 def random_text(rng: random.Random) -> str:
@@ -26,7 +25,7 @@ def assert_like_fts5(store: MirroredStore, q: str) -> None:
     snapshot = store.snapshot
     terms = ANALYZER.query(q)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
-    ranking = lexical.search(snapshot, term_ids, snapshot.rows.alive, depth=1000)
+    ranking = lexical.search(snapshot, term_ids, snapshot.rows.alive, depth=1000, floor=0.0)
     expected = fulltext.rank_bm25(store.conn, fulltext.match_any(terms.terms), 1000)
     assert len(expected) == len(ranking.rows)
     found = dict(zip(store.ids(ranking.rows), ranking.scores.tolist(), strict=True))
@@ -108,3 +107,14 @@ def test_a_unique_word_far_into_a_long_memory(memories: Memories) -> None:
     hit = memories.recall("xylophagous")["hits"][0]
     assert hit["id"] == wanted
     assert "xylophagous" in hit["snippet"]
+
+
+def test_what_the_best_dwarfs_is_not_listed(memories: Memories) -> None:
+    for i in range(9):
+        memories.add(f"status report {i}")
+    wanted = memories.add("status of the xylophagous quokka")
+    snapshot = memories.snapshot
+    term_ids = snapshot.vocabulary.lookup(ANALYZER.query("status xylophagous quokka").joined)
+    alive = snapshot.rows.alive
+    assert memories.ids(lexical.search(snapshot, term_ids, alive, depth=100).rows) == [wanted]
+    assert len(lexical.search(snapshot, term_ids, alive, depth=100, floor=0.0).rows) == 10

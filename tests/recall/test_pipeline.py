@@ -133,7 +133,7 @@ def test_an_exact_word_ranks_first_among_vague_neighbours(memories: Memories) ->
     for i in range(150):
         topic = topics[i % len(topics)]
         memories.add(f"Please check the status of the {topic} in room {i}, someone asked about it")
-    wanted = memories.add("ZX-81-QQ: left on the shelf", embedding=NOWHERE)
+    wanted = memories.add("ZX-81-QQ: left on the shelf")
     for q in ("ZX-81-QQ", "what is the status of ZX-81-QQ", "did someone check ZX-81-QQ please?"):
         assert memories.found(q)[0] == wanted, q
 

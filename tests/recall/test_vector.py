@@ -67,3 +67,30 @@ def test_a_memory_without_direction_is_stored_and_no_neighbour(memories: Memorie
     spoken = memories.add("a boat on the lake")
     assert memories.found("ship at sea", graph=False) == [spoken]
     assert memories.found("word", graph=False)[0] == silent
+
+
+def test_feedback_moves_the_query_towards_passages_by_rank() -> None:
+    embeddings = np.stack([direction(str(i), DIM) for i in range(3)])
+    query = direction("query", DIM)
+    vectors = vectors_of(embeddings)
+    moved, scale = vector.add_feedback(query, vectors, np.array([2, 0], np.int32))
+    expected = query + (embeddings[2] + embeddings[0] / 2) / 1.5
+    np.testing.assert_allclose(moved * scale, expected / np.linalg.norm(expected), atol=0.01)
+    assert abs(np.linalg.norm(moved * scale) - 1) < 1e-6
+    plain, plain_scale = vector.add_feedback(query, vectors, np.empty(0, np.int32))
+    np.testing.assert_allclose(plain * plain_scale, query, atol=0.01)
+
+
+def test_feedback_finds_what_resembles_the_lexical_hit(memories: Memories) -> None:
+    """The query's own vector knows nothing of the rare word; the passage that holds it does."""
+    topic = direction("topic", memories.dim)
+    hit = memories.add("qwertzuiop manual", embedding=topic)
+    alike = memories.add("nothing in common", embedding=topic + 0.1 * direction("x", memories.dim))
+    asked = memories.model.embed("qwertzuiop")
+    for i in range(120):
+        memories.add(f"filler {i}", embedding=asked + direction(str(i), memories.dim))
+    answer = memories.recall("qwertzuiop", k=100, graph=False)
+    assert answer["legs"]["vector"]["feedback"] == [hit]
+    listed = {h["id"] for h in answer["hits"] if h["provenance"]["vector"]}
+    assert {hit, alike} <= listed
+    assert len(listed) == 100  # without feedback the 120 fillers are nearer
