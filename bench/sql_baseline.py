@@ -59,8 +59,7 @@ class SqlRecall:
         linked = graph.search(
             index,
             graph.link_entities(index, q, self._mask, STOP_WORDS["english"]),
-            worded,
-            near,
+            worded.rows if len(worded.rows) else near.rows,
             self._mask,
             n_documents=self._snapshot.n_alive,
             depth=DEPTH,
