@@ -21,7 +21,7 @@ import click
 from brain_daemon import __version__
 from brain_daemon.cli import exits
 from brain_daemon.cli.command import LONG_TIMEOUT_S, command, json_option, socket_path
-from brain_daemon.cli.output import duration, plain, print_json, safe, size
+from brain_daemon.cli.output import count, duration, plain, print_json, safe, size
 from brain_daemon.errors import BrainError, Forbidden
 
 Verdict = Literal["ok", "warning", "fault", "not run"]
@@ -53,7 +53,8 @@ def doctor_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
 
     Exit code 1 when a fault was found; warnings alone leave it at 0.
     """
-    checks = list(examine(socket_path(), deep=deep))
+    named = ctx.find_root().params.get("socket") is not None
+    checks = list(examine(socket_path(), named=named, deep=deep))
     well = not any(check.verdict == "fault" for check in checks)
     if as_json:
         print_json({"ok": well, "checks": [asdict(check) for check in checks]})
@@ -63,12 +64,13 @@ def doctor_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
         ctx.exit(exits.NEGATIVE)
 
 
-def examine(path: Path, *, deep: bool) -> Iterator[Check]:
+def examine(path: Path, *, named: bool, deep: bool) -> Iterator[Check]:
     """Run every check against the daemon at ``path``, in the order in which causes come.
 
-    With ``deep`` the daemon reads its whole store to check it, which takes as long as that takes.
+    ``named`` tells that the path was given, not derived; with ``deep`` the daemon reads its whole
+    store to check it, which takes as long as that takes.
     """
-    yield check_runtime_dir(path)
+    yield check_runtime_dir(path, named=named)
     entry = check_socket(path)
     yield entry
     if entry.verdict == "ok":
@@ -83,10 +85,12 @@ def examine(path: Path, *, deep: bool) -> Iterator[Check]:
     yield from check_answers(path, deep=deep)
 
 
-def check_runtime_dir(path: Path) -> Check:
+def check_runtime_dir(path: Path, *, named: bool) -> Check:
     """Look at ``XDG_RUNTIME_DIR``, on which the default socket path depends."""
     name = "runtime dir"
     folder = os.environ.get("XDG_RUNTIME_DIR")
+    if named:
+        return Check(name, "ok", "not needed: the socket is named")
     if not folder:
         return Check(
             name,
@@ -181,7 +185,7 @@ def check_connection(path: Path) -> Check:
 
 
 def check_processes() -> Check:
-    """Count the daemons of this machine: a second one means a second store."""
+    """Count this user's daemons: a second one means a second store."""
     name = "processes"
     running = sorted(_daemons())
     shown = "; ".join(f"pid {pid}: {' '.join(words)}" for pid, words in running)
@@ -196,9 +200,11 @@ def check_processes() -> Check:
 
 
 def _daemons() -> Iterator[tuple[int, list[str]]]:
-    """List the processes that are ``brain-daemon serve``, as far as /proc may be read."""
+    """List this user's processes that are ``brain-daemon serve``, as far as /proc may be read."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
+            if folder.stat().st_uid != os.geteuid():
+                continue
             words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
         except OSError:
             continue
@@ -324,4 +330,4 @@ def _print(checks: list[Check]) -> None:
         if check.cure:
             screen.print(Text(f"{'':10}{'cure':<12}{safe(check.cure)}", style="bold"))
     n_faults = sum(check.verdict == "fault" for check in checks)
-    screen.print(f"{n_faults} fault{'' if n_faults == 1 else 's'}" if n_faults else "all is well")
+    screen.print(count(n_faults, "fault") if n_faults else "no fault found")

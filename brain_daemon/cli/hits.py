@@ -51,7 +51,7 @@ def title(hit: Mapping[str, Any]) -> str:
     path = [str(part) for part in hit.get("heading_path") or []]
     if name and path[:1] != [name]:
         path.insert(0, name)
-    return " › ".join(safe(part) for part in path) or "(untitled)"
+    return " › ".join(safe(part) for part in path) or safe(str(hit.get("uri") or "(untitled)"))
 
 
 def location(hit: Mapping[str, Any]) -> str:
@@ -174,7 +174,8 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
     headings = ["#", "hit", *(f"{leg} ({_RAW_SCORE[leg][1]})" for leg in LEGS), "fused", "path"]
     rows: list[list[Any]] = []
     for number, hit in enumerate(hits, 1):
-        row: list[Any] = [number, title(hit)[:40]]
+        name = title(hit)
+        row: list[Any] = [number, name if len(name) <= 40 else name[:39] + "…"]
         terms = []
         for leg in LEGS:
             found = of_leg(hit, leg)

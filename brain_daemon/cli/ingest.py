@@ -14,7 +14,7 @@ import click
 
 from brain_daemon.cli import exits
 from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
-from brain_daemon.cli.output import plain, print_json, safe
+from brain_daemon.cli.output import count, print_json, safe
 from brain_daemon.cli.vault import Note, Problem, Unreadable, notes_of, read_text, vanished
 from brain_daemon.errors import BrainError, ConnectionLost
 
@@ -268,6 +268,5 @@ def print_report(outcomes: list[Outcome], *, dry_run: bool, prune: bool) -> None
         screen.print("vanished notes stay in the store; forget them with --prune", style="dim")
     if dry_run:
         screen.print("dry run: nothing was stored or forgotten", style="dim")
-    else:
-        n_chunks = sum(outcome.chunks for outcome in outcomes)
-        screen.print(f"{plain(n_chunks)} chunks hold them", style="dim")
+    elif n_chunks := sum(outcome.chunks for outcome in outcomes):
+        screen.print(f"held in {count(n_chunks, 'chunk')}", style="dim")

@@ -170,6 +170,11 @@ def _number(value: float, name: str) -> str:
 _NAMES = frozenset({"id", "document_id", "pid", "uid", "gid", "generation", "protocol", "schema"})
 
 
+def count(n: int, noun: str) -> str:
+    """Write a number and its noun, which takes an s unless there is one."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def size(n_bytes: float) -> str:
     """Write a number of bytes in the binary unit that keeps it short."""
     for unit in ("B", "KiB", "MiB", "GiB"):

@@ -16,7 +16,7 @@ import click
 
 from brain_daemon.cli import exits
 from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
-from brain_daemon.cli.output import json_text, plain, print_json, safe, size
+from brain_daemon.cli.output import count, json_text, plain, print_json, safe, size
 
 PAGE_RECORDS = 500
 # A page stays well below the daemon's smallest sensible message.
@@ -50,7 +50,7 @@ def export_command(output: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(output), "records": n_records, "bytes": n_bytes})
     else:
-        click.echo(f"exported {n_records:,} records, {size(n_bytes)}: {safe(str(output))}")
+        click.echo(f"exported {count(n_records, 'record')}, {size(n_bytes)}: {safe(str(output))}")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from brain_daemon.cli.command import command, daemon, fail_on_file, json_option
-from brain_daemon.cli.output import plain, print_json, safe
+from brain_daemon.cli.output import count, plain, print_json, safe
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -81,12 +81,12 @@ def stored(result: dict[str, Any]) -> str:
         return f"already known, unchanged: {name}"
     ids = result.get("chunk_ids") or []
     verb = "remembered" if result.get("created", True) else "remembered anew"
-    parts = [f"{verb}: {name}", f"{len(ids)} chunk{'' if len(ids) == 1 else 's'}"]
+    parts = [f"{verb}: {name}", count(len(ids), "chunk")]
     if ids:
         parts[-1] += f" (id {ids[0]})" if len(ids) == 1 else f" (ids {ids[0]}–{ids[-1]})"
     if (result.get("revision") or 1) > 1:
         parts.append(f"revision {result['revision']}")
-    parts += [f"{result[n]} {n}" for n in ("mentions", "links") if result.get(n)]
+    parts += [count(result[f"{n}s"], n) for n in ("mention", "link") if result.get(f"{n}s")]
     if result.get("flagged"):
         parts.append("flagged for review")
     return " · ".join(parts)
@@ -110,7 +110,7 @@ def forget_command(target: str, document: bool, as_json: bool) -> None:
         print_json(result)
         return
     chunks, documents = result.get("chunk_ids") or [], result.get("document_ids") or []
-    click.echo(f"forgotten: {len(chunks)} chunks of {len(documents)} documents")
+    click.echo(f"forgotten: {count(len(chunks), 'chunk')} of {count(len(documents), 'document')}")
 
 
 def forget_target(target: str, *, document: bool) -> dict[str, Any]:

@@ -112,11 +112,12 @@ def test_permissions(stale: Path, folder_mode: int, socket_mode: int, verdict: s
 
 def test_without_a_runtime_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert doctor.check_runtime_dir(tmp_path / "s").verdict == "ok"
+    assert doctor.check_runtime_dir(tmp_path / "s", named=False).verdict == "ok"
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "no"))
-    assert doctor.check_runtime_dir(tmp_path / "s").verdict == "warning"
+    assert doctor.check_runtime_dir(tmp_path / "s", named=False).verdict == "warning"
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    check = doctor.check_runtime_dir(tmp_path / "s")
+    assert doctor.check_runtime_dir(tmp_path / "s", named=True).verdict == "ok"
+    check = doctor.check_runtime_dir(tmp_path / "s", named=False)
     assert check.verdict == "warning"
     assert "--socket" in str(check.cure)
 
@@ -133,7 +134,7 @@ def test_all_is_well(stand: Stand) -> None:
     assert "5 chunks of 2 documents" in checks["store"]["detail"]
     assert checks["disk"]["detail"] == "1.0 TiB free at /s"
     shown = stand.run("doctor").stdout
-    assert shown.endswith("all is well\n")
+    assert shown.endswith("no fault found\n")
 
 
 def test_deep_has_the_daemon_check_its_store(stand: Stand) -> None:

@@ -247,4 +247,4 @@ def test_the_summary_is_a_table_of_counts(stand: Stand, kept: Documents, vault: 
     shown = stand.run("ingest", str(vault)).stdout.split()
     assert shown[:1] == ["new"]
     assert "4" in shown
-    assert "8 chunks hold them" in " ".join(shown)
+    assert "held in 8 chunks" in " ".join(shown)

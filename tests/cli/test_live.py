@@ -58,7 +58,7 @@ def test_a_vault_comes_in_changes_and_goes(daemon: Any, vault: Path) -> None:
     hits = ask(daemon, "recall", "medlar")["hits"]
     assert hits[0]["uri"] == (vault / "garden.md").as_uri()
     assert hits[0]["revision"] == 2
-    everything = ask(daemon, "recall", "quince backups server", "--k", 50)["hits"]
+    everything = ask(daemon, "recall", "Ana quince backups", "--k", 50)["hits"]
     assert not [hit for hit in everything if "quince" in hit["text"] or "03:30" in hit["text"]]
 
 
@@ -112,35 +112,24 @@ def test_hostile_memory_text_never_reaches_the_terminal(daemon: Any) -> None:
     assert "[bold]x[/bold]" in daemon.cli("recall", "quince").stdout
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ping"],
-        ["hello"],
-        ["whoami"],
-        ["stats"],
-        ["status"],
-        ["config"],
-        ["health", "--deep"],
-        ["doctor", "--deep"],
-        ["reindex"],
-        ["compact"],
-    ],
-    ids=" ".join,
-)
-def test_each_administrative_command(daemon: Any, command: list[str]) -> None:
+def test_each_administrative_command(daemon: Any) -> None:
     daemon.cli("remember", "The quince tree bears fruit.")
-    assert daemon.cli(*command).stdout
-    assert ask(daemon, *command)
+    for command in (
+        *(["ping"], ["hello"], ["whoami"], ["stats"], ["status"], ["config"]),
+        *(["health", "--deep"], ["doctor", "--deep"], ["reindex"], ["compact"]),
+    ):
+        assert daemon.cli(*command).stdout, command
+        assert ask(daemon, *command), command
     assert ask(daemon, "recall", "quince")["hits"]
 
 
-def test_backup_lands_where_the_caller_stands(daemon: Any, tmp_path: Path) -> None:
+def test_backup_never_replaces_a_file_unasked(daemon: Any, tmp_path: Path) -> None:
     daemon.cli("remember", "The quince tree bears fruit.")
-    daemon.cli("backup", "copy.db", cwd=tmp_path)
-    assert (tmp_path / "copy.db").read_bytes().startswith(b"SQLite format 3\0")
-    assert daemon.cli("backup", "copy.db", cwd=tmp_path, check=False).returncode != exits.OK
-    daemon.cli("backup", "copy.db", "--overwrite", cwd=tmp_path)
+    target = str(tmp_path / "copy.db")
+    assert ask(daemon, "backup", target)["path"] == target
+    assert Path(target).read_bytes().startswith(b"SQLite format 3\0")
+    assert daemon.cli("backup", target, check=False).returncode != exits.OK
+    daemon.cli("backup", target, "--overwrite")
 
 
 def test_what_was_exported_can_be_imported_again(daemon: Any, vault: Path, tmp_path: Path) -> None:

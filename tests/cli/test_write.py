@@ -96,6 +96,6 @@ def test_forget_by_number_uri_and_path(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_forget_calls_once_and_counts(stand: Stand) -> None:
     stand.answers["forget"] = {"document_ids": [2], "chunk_ids": [5, 6]}
-    assert stand.run("forget", "memory:2").stdout == "forgotten: 2 chunks of 1 documents\n"
+    assert stand.run("forget", "memory:2").stdout == "forgotten: 2 chunks of 1 document\n"
     assert stand.params("forget") == [{"uri": "memory:2"}]
     assert json.loads(stand.run("forget", "5", "--json").stdout)["chunk_ids"] == [5, 6]
