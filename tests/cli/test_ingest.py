@@ -2,14 +2,21 @@
 
 import hashlib
 import json
+import os
+import socket
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from brain_daemon.cli import exits, ingest
+from brain_daemon.cli.main import cli
 from brain_daemon.errors import BadRequest, NotFound
+from brain_daemon.protocol.framing import INCOMPLETE, Framer
+from brain_daemon.protocol.messages import Encoder
 
 Stand = Any
 
@@ -248,3 +255,29 @@ def test_the_summary_is_a_table_of_counts(stand: Stand, kept: Documents, vault: 
     assert shown[:1] == ["new"]
     assert "4" in shown
     assert "held in 8 chunks" in " ".join(shown)
+
+
+def test_a_daemon_that_goes_away_ends_the_ingest(tmp_path: Path, vault: Path) -> None:
+    path = tmp_path / "brain.sock"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(os.fspath(path))
+    listener.listen()
+
+    def say_hello_and_go() -> None:
+        with listener, listener.accept()[0] as connection:
+            framer = Framer(1 << 20, 32, 1000)
+            while (call := framer.next()) is INCOMPLETE:
+                framer.feed(connection.recv(1 << 16))
+            connection.sendall(Encoder().response(call[1], None, {}))
+            connection.recv(1)
+            path.unlink()
+
+    server = threading.Thread(target=say_hello_and_go)
+    server.start()
+    command = ["--socket", os.fspath(path), "ingest", os.fspath(vault)]
+    result = CliRunner().invoke(cli, command, prog_name="brain")
+    server.join()
+    assert result.exit_code == exits.UNREACHABLE
+    assert result.stdout == ""
+    assert result.stderr.startswith("brain: ")
+    assert result.stderr.count("\n") == 1

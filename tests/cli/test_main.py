@@ -1,11 +1,14 @@
 """The group: help, start-up, usage errors, the daemon out of reach."""
 
+import asyncio
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +145,23 @@ def test_an_error_of_the_daemon_is_one_line(
     stand.answers["whoami"] = error
     result = stand.run("whoami", "--json")
     assert (result.exit_code, result.stdout, result.stderr) == (code, "", line)
+
+
+def test_an_interrupt_is_one_line(stand: Stand) -> None:
+    asked = threading.Event()
+
+    def never(params: dict[str, Any]) -> asyncio.Future[None]:
+        asked.set()
+        return asyncio.get_running_loop().create_future()
+
+    stand.answers["whoami"] = never
+    command = [sys.executable, "-m", "brain_daemon.cli.main", "--socket", stand.path, "whoami"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert asked.wait(TIMEOUT_S)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "brain: interrupted\n"
+        assert process.wait(TIMEOUT_S) == exits.INTERRUPTED
 
 
 def test_a_closed_pipe_is_no_traceback(stand: Stand) -> None:
