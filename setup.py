@@ -25,7 +25,7 @@ def extension(name: str, *extra_sources: str) -> Extension:
     return Extension(
         f"brain_daemon._ext.{name}",
         [f"_ext/{name}.pyx", *extra_sources],
-        depends=["_ext/kernels.h", "_ext/topk.h", "_ext/csr.h"],
+        depends=["_ext/kernels.h", "_ext/topk.h", "_ext/csr.h", "_ext/push.h"],
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )

@@ -4,9 +4,9 @@ Node ``2 * row`` is a passage, node ``2 * entity_index + 1`` an entity.  What se
 hubs are damped and which rows are visible is decided above.
 """
 
-from libc.math cimport INFINITY, isfinite
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
@@ -19,6 +19,7 @@ cdef extern from "topk.h" nogil:
         Py_ssize_t capacity
         Py_ssize_t count
     void brain_topk_push(brain_topk *top, double score, int32_t row)
+    double brain_topk_threshold(const brain_topk *top)
     void brain_topk_sort(brain_topk *top)
 
 cdef extern from "csr.h" nogil:
@@ -36,29 +37,55 @@ cdef extern from "csr.h" nogil:
                             Py_ssize_t n_parts, uint32_t *key)
     void brain_sort_by_key(const uint32_t *keys, uint32_t n, uint32_t *order, uint32_t *spare)
 
+cdef extern from "push.h" nogil:
+    enum:
+        BRAIN_SEED
+        BRAIN_UNTOUCHED
+    ctypedef struct brain_edges:
+        brain_csr sources
+        int32_t *targets
+        float *weights
+        int32_t *evidence
+        int64_t n_edges
+        int32_t largest_node
+        int32_t largest_row
+    ctypedef struct brain_terrain:
+        brain_edges **parts
+        Py_ssize_t n_parts
+        const float *factors
+        const uint8_t *visible
+        double damping
+        double epsilon
+    ctypedef struct brain_walk_node:
+        double residual
+        double estimate
+        int32_t node
+        int32_t parent
+    ctypedef struct brain_walk:
+        int32_t *slot_of
+        brain_walk_node *states
+        int32_t n_states
+        double leaked
+    void brain_walk_free(brain_walk *walk)
+    int brain_walk_begin(brain_walk *walk, Py_ssize_t n_nodes)
+    void brain_walk_end(brain_walk *walk)
+    int32_t brain_walk_slot(brain_walk *walk, int32_t node)
+    void brain_walk_give(brain_walk *walk, int32_t slot, double mass, int32_t parent,
+                         double epsilon)
+    bint brain_edge_visible(const brain_edges *part, int64_t at, const uint8_t *visible)
+    int brain_walk_push(brain_walk *walk, const brain_terrain *terrain, int64_t max_pushes)
+
 # A segment is merged into the newer one beside it when it is at most MERGE_RATIO times as
 # large, or small: so their number is logarithmic, and an append is cheap on average.
 cdef enum:
     MERGE_RATIO = 3
     SMALL_SEGMENT = 4096
-    KEPT_ENTRIES = 1 << 20           # of a walk's adjacency, between calls
-    SEED = -1
-    UNTOUCHED = -2
-
-ctypedef struct segment:
-    brain_csr sources
-    int32_t *targets
-    float *weights
-    int32_t *evidence
-    int64_t n_edges
-    int32_t largest_node
-    int32_t largest_row              # of passages and of evidence
 
 
 cdef class Segment:
     """Owner of one immutable run of edges."""
 
-    cdef segment data
+    cdef brain_edges data
 
     def __dealloc__(self):
         brain_csr_free(&self.data.sources)
@@ -75,7 +102,7 @@ cdef class Graph:
     """
 
     cdef tuple segments
-    cdef segment **parts             # the data of `segments`
+    cdef brain_edges **parts         # the data of `segments`
     cdef Py_ssize_t n_parts
     cdef int32_t largest_node        # -1 = no edges
     cdef int32_t largest_row
@@ -176,7 +203,7 @@ cdef class Graph:
 cdef Graph from_segments(tuple segments):
     cdef Graph graph = Graph()
     cdef Segment owner
-    graph.parts = <segment **>malloc((len(segments) + 1) * sizeof(void *))
+    graph.parts = <brain_edges **>malloc((len(segments) + 1) * sizeof(void *))
     if graph.parts == NULL:
         raise MemoryError
     graph.segments = segments
@@ -201,7 +228,7 @@ cdef Segment new_segment(int64_t n_edges, Py_ssize_t max_keys):
     return new
 
 
-cdef void add_edge(segment *data, int32_t source, int32_t target, float weight,
+cdef void add_edge(brain_edges *data, int32_t source, int32_t target, float weight,
                    int32_t evidence) noexcept nogil:
     data.targets[data.n_edges] = target
     data.weights[data.n_edges] = weight
@@ -220,7 +247,7 @@ cdef Segment by_source(const int32_t[::1] sources, const int32_t[::1] targets,
     """One segment out of checked edges."""
     cdef Py_ssize_t n = sources.shape[0], i
     cdef Segment new = new_segment(n, n)
-    cdef segment *data = &new.data
+    cdef brain_edges *data = &new.data
     cdef uint32_t *order = <uint32_t *>malloc(2 * n * sizeof(uint32_t))
     cdef uint32_t at
     cdef int failed = order == NULL
@@ -250,12 +277,12 @@ cdef Segment merge(Graph graph, const uint8_t[::1] alive):
     cdef Py_ssize_t n_parts = graph.n_parts, p, max_keys = 0
     cdef int64_t j
     cdef uint32_t key = 0
-    cdef segment *part
+    cdef brain_edges *part
     cdef const uint8_t *keep = &alive[0] if alive is not None else NULL
     for p in range(n_parts):
         max_keys += graph.parts[p].sources.n_keys
     cdef Segment new = new_segment(graph.n_edges, min(max_keys, graph.n_edges))
-    cdef segment *data = &new.data
+    cdef brain_edges *data = &new.data
     cdef const brain_csr **indexes = <const brain_csr **>malloc(n_parts * sizeof(void *))
     cdef Py_ssize_t *cursors = <Py_ssize_t *>calloc(n_parts, sizeof(Py_ssize_t))
     cdef int failed = indexes == NULL or cursors == NULL
@@ -290,12 +317,6 @@ cdef int check_rows(Graph graph, Py_ssize_t n_rows) except -1:
     return 0
 
 
-cdef bint counts(const segment *part, int64_t at, const uint8_t *visible) noexcept nogil:
-    """Whether the edge may be walked: its evidence and its target are visible."""
-    cdef int32_t evidence = part.evidence[at], target = part.targets[at]
-    return (evidence < 0 or visible[evidence]) and (target % 2 or visible[target // 2])
-
-
 def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible):
     """Edges out of a node that may be walked, in the order of their appending.
 
@@ -320,7 +341,7 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
     """
     cdef int64_t start, end, j
     cdef Py_ssize_t p, n = 0
-    cdef segment *part
+    cdef brain_edges *part
     cdef const uint8_t *mask = &visible[0] if visible.shape[0] else NULL
     check_rows(graph, visible.shape[0])
     if node < 0:
@@ -330,7 +351,7 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
             part = graph.parts[p]
             brain_csr_find(&part.sources, <uint32_t>node, &start, &end)
             for j in range(start, end):
-                n += counts(part, j, mask)
+                n += brain_edge_visible(part, j, mask)
     target_array, weight_array = np.empty(n, np.int32), np.empty(n, np.float32)
     evidence_array = np.empty(n, np.int32)
     if n == 0:
@@ -342,7 +363,7 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
         part = graph.parts[p]
         brain_csr_find(&part.sources, <uint32_t>node, &start, &end)
         for j in range(start, end):
-            if counts(part, j, mask):
+            if brain_edge_visible(part, j, mask):
                 targets[n] = part.targets[j]
                 weights[n] = part.weights[j]
                 evidence[n] = part.evidence[j]
@@ -350,202 +371,13 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
     return target_array, weight_array, evidence_array
 
 
-# A node that a walk has met.  Slots number them in the order of meeting.
-ctypedef struct state:
-    double residual
-    double estimate
-    int64_t start                    # of its edges in the walk's adjacency; -1 = not there yet
-    int32_t degree                   # its counting edges; a lower bound while start is -1
-    int32_t node
-    int32_t parent                   # slot that first gave it mass; SEED or UNTOUCHED
-    int32_t next                     # slot behind it in the queue; -1 = last
-    bint queued
-
-
 cdef class Walk:
-    """Scratch of one `topk_ppr` call; `slot_of` is all zero between calls."""
+    """Owner of the scratch of one `topk_ppr` call."""
 
-    cdef int32_t *slot_of            # by node: slot + 1
-    cdef Py_ssize_t n_nodes
-    cdef state *states
-    cdef Py_ssize_t n_states, states_size
-    cdef int32_t *targets            # adjacency: slots …
-    cdef double *shares              # … and transition probabilities
-    cdef int64_t n_entries, entries_size
-    cdef int32_t head, tail          # of the queue of slots; -1 = empty
-    cdef double leaked               # mass that reached nodes without a counting edge
+    cdef brain_walk data
 
     def __dealloc__(self):
-        free(self.slot_of)
-        free(self.states)
-        free(self.targets)
-        free(self.shares)
-
-    cdef int reserve(self, Py_ssize_t n_nodes) except -1:
-        if n_nodes > self.n_nodes:
-            free(self.slot_of)
-            self.n_nodes = 0
-            n_nodes += n_nodes // 4
-            self.slot_of = <int32_t *>calloc(n_nodes, sizeof(int32_t))
-            if self.slot_of == NULL:
-                raise MemoryError
-            self.n_nodes = n_nodes
-        self.head = self.tail = -1
-        self.leaked = 0
-        return 0
-
-    cdef void reset(self) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(self.n_states):
-            self.slot_of[self.states[i].node] = 0
-        self.n_states = 0
-        self.n_entries = 0
-        if self.entries_size > KEPT_ENTRIES:
-            free(self.targets)
-            free(self.shares)
-            self.targets = NULL
-            self.shares = NULL
-            self.entries_size = 0
-
-    cdef int32_t slot(self, int32_t node) noexcept nogil:
-        """Slot of a node, given if it has none; -1 = no memory."""
-        cdef int32_t slot = self.slot_of[node] - 1
-        cdef Py_ssize_t size
-        cdef state *states
-        if slot >= 0:
-            return slot
-        if self.n_states == self.states_size:
-            size = 2 * self.states_size + 1024
-            states = <state *>realloc(self.states, size * sizeof(state))
-            if states == NULL:
-                return -1
-            self.states = states
-            self.states_size = size
-        slot = <int32_t>self.n_states
-        self.n_states += 1
-        self.slot_of[node] = slot + 1
-        states = &self.states[slot]
-        states.residual = states.estimate = 0
-        states.start = -1
-        states.degree = 0
-        states.node = node
-        states.parent = UNTOUCHED
-        states.queued = False
-        return slot
-
-    cdef int reserve_entries(self, int64_t n) noexcept nogil:
-        """Room for n more adjacency entries; -1 = no memory."""
-        cdef int64_t size = self.n_entries + n
-        cdef void *larger
-        if size <= self.entries_size:
-            return 0
-        size += size // 2 + 4096
-        larger = realloc(self.targets, size * sizeof(int32_t))
-        if larger == NULL:
-            return -1
-        self.targets = <int32_t *>larger
-        larger = realloc(self.shares, size * sizeof(double))
-        if larger == NULL:
-            return -1
-        self.shares = <double *>larger
-        self.entries_size = size
-        return 0
-
-    cdef void give(self, int32_t slot, double mass, int32_t parent,
-                   double epsilon) noexcept nogil:
-        """Add to the residual of a node, and queue the node when that is enough to push."""
-        cdef state *node = &self.states[slot]
-        node.residual += mass
-        if node.parent == UNTOUCHED:
-            node.parent = parent
-        if node.queued or node.residual <= epsilon * max(node.degree, 1):
-            return
-        node.queued = True
-        node.next = -1
-        if self.head < 0:
-            self.head = slot
-        else:
-            self.states[self.tail].next = slot
-        self.tail = slot
-
-    cdef int expand(self, Graph graph, int32_t slot, const float *factors,
-                    const uint8_t *visible, double epsilon) noexcept nogil:
-        """Fetch the counting edges of a node; -1 = no memory.
-
-        A hub that has too little mass to be pushed is left after a count that costs no more
-        than twice the edges which that mass would suffice for.
-        """
-        cdef int32_t node = self.states[slot].node, target
-        cdef int64_t start, end, j, n_raw = 0, n = 0, first = self.n_entries
-        cdef double limit = 2 * self.states[slot].residual / epsilon, total = 0, share
-        cdef Py_ssize_t p
-        cdef segment *part
-        for p in range(graph.n_parts):
-            brain_csr_find(&graph.parts[p].sources, node, &start, &end)
-            n_raw += end - start
-        if 2 * n_raw > limit:
-            for p in range(graph.n_parts):
-                part = graph.parts[p]
-                brain_csr_find(&part.sources, node, &start, &end)
-                for j in range(start, end):
-                    if counts(part, j, visible) and 0 < factors[part.targets[j]] < INFINITY:
-                        n += 1
-                        if n > limit:
-                            self.states[slot].degree = <int32_t>n
-                            return 0
-            self.states[slot].degree = <int32_t>n
-            if 2 * n >= limit:
-                return 0
-        if self.reserve_entries(n_raw) < 0:
-            return -1
-        for p in range(graph.n_parts):
-            part = graph.parts[p]
-            brain_csr_find(&part.sources, node, &start, &end)
-            for j in range(start, end):
-                target = part.targets[j]
-                if not counts(part, j, visible) or not 0 < factors[target] < INFINITY:
-                    continue
-                share = <double>part.weights[j] * factors[target]
-                target = self.slot(target)
-                if target < 0:
-                    return -1
-                self.targets[self.n_entries] = target
-                self.shares[self.n_entries] = share
-                self.n_entries += 1
-                total += share
-        for j in range(first, self.n_entries):
-            self.shares[j] /= total
-        self.states[slot].start = first
-        self.states[slot].degree = <int32_t>(self.n_entries - first)
-        return 0
-
-    cdef int push_all(self, Graph graph, const float *factors, const uint8_t *visible,
-                      double damping, double epsilon, int64_t max_pushes) noexcept nogil:
-        """Forward push until no residual is large; -1 = no memory."""
-        cdef int64_t n_pushes = 0, j
-        cdef int32_t slot
-        cdef state *node
-        cdef double mass
-        while self.head >= 0 and n_pushes < max_pushes:
-            slot = self.head
-            self.head = self.states[slot].next
-            self.states[slot].queued = False
-            if self.states[slot].start < 0:
-                if self.expand(graph, slot, factors, visible, epsilon) < 0:
-                    return -1
-            node = &self.states[slot]
-            if node.start < 0 or node.residual <= epsilon * max(node.degree, 1):
-                continue
-            n_pushes += 1
-            mass = node.residual
-            node.residual = 0
-            node.estimate += (1 - damping) * mass
-            mass *= damping
-            if node.degree == 0:
-                self.leaked += mass
-            for j in range(node.start, node.start + node.degree):
-                self.give(self.targets[j], mass * self.shares[j], slot, epsilon)
-        return 0
+        brain_walk_free(&self.data)
 
 
 # Walks at rest, at most as many as there have been calls at one time.  A call that fails
@@ -609,7 +441,7 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     """
     cdef Py_ssize_t n_seeds = seeds.shape[0], n_nodes = node_factors.shape[0], i
     cdef Py_ssize_t n_rows = visible.shape[0]
-    cdef double total = 0, score
+    cdef double total = 0
     cdef int32_t slot
     cdef int failed = 0
     cdef brain_topk top
@@ -625,7 +457,8 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     if k < 1 or max_pushes < 1:
         raise ValueError(f"k is {k} and max_pushes {max_pushes}: at least 1 is needed")
     for i in range(n_seeds):
-        if seeds[i] < 0 or seeds[i] >= n_nodes or (seeds[i] % 2 == 0 and seeds[i] // 2 >= n_rows):
+        if (seeds[i] < 0 or seeds[i] >= n_nodes
+                or (seeds[i] % 2 == 0 and seeds[i] // 2 >= n_rows)):
             raise ValueError(f"seed {seeds[i]} is outside {n_nodes} nodes and {n_rows} rows")
         if not (seed_weights[i] >= 0 and isfinite(seed_weights[i])):
             raise ValueError(f"weight {seed_weights[i]} of seed {seeds[i]}: it must be finite"
@@ -635,47 +468,61 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     if total == 0 or not isfinite(total):
         return (np.empty(0, np.int32), np.empty(0, np.float64), np.zeros(1, np.int32),
                 np.empty(0, np.int32))
-    cdef const uint8_t *mask = &visible[0] if n_rows else NULL
-    cdef const float *factors = &node_factors[0]
-    cdef Walk walk = idle.pop() if idle else Walk()
-    walk.reserve(n_nodes)
+    cdef brain_terrain terrain
+    terrain.parts = graph.parts
+    terrain.n_parts = graph.n_parts
+    terrain.factors = &node_factors[0]
+    terrain.visible = &visible[0] if n_rows else NULL
+    terrain.damping = damping
+    terrain.epsilon = epsilon
+    cdef Walk scratch = idle.pop() if idle else Walk()
+    cdef brain_walk *walk = &scratch.data
     top.count = 0
     top.hits = NULL
     try:
         with nogil:
+            failed = brain_walk_begin(walk, n_nodes)
             for i in range(n_seeds):
-                if seed_weights[i] > 0 and (seeds[i] % 2 or mask[seeds[i] // 2]):
-                    slot = walk.slot(seeds[i])
+                if failed:
+                    break
+                if seed_weights[i] > 0 and (seeds[i] % 2 or visible[seeds[i] // 2]):
+                    slot = brain_walk_slot(walk, seeds[i])
                     if slot < 0:
                         failed = 1
-                        break
-                    walk.give(slot, seed_weights[i] / total, SEED, epsilon)
+                    else:
+                        brain_walk_give(walk, slot, seed_weights[i] / total, BRAIN_SEED, epsilon)
             if not failed:
-                failed = walk.push_all(graph, factors, mask, damping, epsilon, max_pushes)
+                failed = brain_walk_push(walk, &terrain, max_pushes)
             top.capacity = min(k, walk.n_states)
             top.hits = <brain_hit *>malloc((top.capacity + 1) * sizeof(brain_hit))
-            if top.hits == NULL:
-                failed = 1
-            if not failed:
-                for i in range(walk.n_states):
-                    if walk.states[i].node % 2 or walk.states[i].parent == UNTOUCHED:
-                        continue
-                    score = walk.states[i].estimate + (1 - damping) * walk.states[i].residual
-                    if score > 0:
-                        brain_topk_push(&top, score / (1 - walk.leaked),
-                                        walk.states[i].node // 2)
-                brain_topk_sort(&top)
-        if failed:
+            if not failed and top.hits != NULL:
+                select(walk, 1 - damping, &top)
+        if failed or top.hits == NULL:
             raise MemoryError
         hits = take(walk, &top)
-        walk.reset()
-        idle.append(walk)
+        brain_walk_end(walk)
+        idle.append(scratch)
         return hits
     finally:
         free(top.hits)
 
 
-cdef object take(Walk walk, const brain_topk *top):
+cdef void select(const brain_walk *walk, double staying, brain_topk *top) noexcept nogil:
+    """The best passages that mass has come to."""
+    cdef Py_ssize_t i
+    cdef double score
+    cdef const brain_walk_node *state
+    for i in range(walk.n_states):
+        state = &walk.states[i]
+        if state.node % 2 or state.parent == BRAIN_UNTOUCHED:
+            continue
+        score = (state.estimate + staying * state.residual) / (1 - walk.leaked)
+        if score > 0 and score >= brain_topk_threshold(top):
+            brain_topk_push(top, score, state.node // 2)
+    brain_topk_sort(top)
+
+
+cdef object take(const brain_walk *walk, const brain_topk *top):
     """Copy sorted hits and their paths into the result arrays."""
     cdef Py_ssize_t i, m = top.count
     cdef int32_t slot, at, n = 0

@@ -1,0 +1,230 @@
+/* Forward push for personalised PageRank (Andersen, Chung and Lang, 2006) over CSR segments. */
+#ifndef BRAIN_PUSH_H
+#define BRAIN_PUSH_H
+
+#include <math.h>
+
+#include "csr.h"
+
+/* One immutable run of directed edges, by source node. */
+typedef struct {
+    brain_csr sources;
+    int32_t *targets;
+    float *weights;
+    int32_t *evidence;
+    int64_t n_edges;
+    int32_t largest_node;
+    int32_t largest_row; /* of passages and of evidence */
+} brain_edges;
+
+/* What a walk runs over; the arrays cover every node and row of the segments. */
+typedef struct {
+    brain_edges *const *parts;
+    ptrdiff_t n_parts;
+    const float *factors;   /* by node */
+    const uint8_t *visible; /* by row */
+    double damping;
+    double epsilon;
+} brain_terrain;
+
+/* Parents that are no slot. */
+enum { BRAIN_SEED = -1, BRAIN_UNTOUCHED = -2 };
+
+/* A node that a walk has met.  Slots number them in the order of meeting. */
+typedef struct {
+    double residual;
+    double estimate;
+    int64_t start;  /* of its edges in the walk's adjacency; -1 = not there yet */
+    int32_t degree; /* its counting edges; a lower bound while start is -1 */
+    int32_t node;
+    int32_t parent; /* slot that first gave it mass, or one of the above */
+    int32_t next;   /* slot behind it in the queue; -1 = last */
+    int32_t queued;
+} brain_walk_node;
+
+/* Scratch of one walk; `slot_of` is all zero between walks. */
+typedef struct {
+    int32_t *slot_of; /* by node: slot + 1 */
+    ptrdiff_t n_nodes;
+    brain_walk_node *states;
+    int32_t n_states, states_size;
+    int32_t *targets; /* adjacency: slots ... */
+    double *shares;   /* ... and transition probabilities */
+    int64_t n_entries, entries_size;
+    int32_t head, tail; /* of the queue of slots; head -1 = empty */
+    double leaked;      /* mass that reached nodes without a counting edge */
+} brain_walk;
+
+/* Adjacency entries that a walk keeps room for between calls. */
+#define BRAIN_KEPT_ENTRIES (1 << 20)
+
+static inline void brain_walk_free(brain_walk *walk) {
+    free(walk->slot_of);
+    free(walk->states);
+    free(walk->targets);
+    free(walk->shares);
+}
+
+/* Prepare an empty walk over n_nodes; -1 = no memory. */
+static inline int brain_walk_begin(brain_walk *walk, ptrdiff_t n_nodes) {
+    if (n_nodes > walk->n_nodes) {
+        free(walk->slot_of);
+        walk->n_nodes = 0;
+        n_nodes += n_nodes / 4;
+        walk->slot_of = calloc((size_t)n_nodes, sizeof *walk->slot_of);
+        if (walk->slot_of == NULL) return -1;
+        walk->n_nodes = n_nodes;
+    }
+    walk->head = walk->tail = -1;
+    walk->leaked = 0;
+    return 0;
+}
+
+static inline void brain_walk_end(brain_walk *walk) {
+    for (int32_t i = 0; i < walk->n_states; i++) walk->slot_of[walk->states[i].node] = 0;
+    walk->n_states = 0;
+    walk->n_entries = 0;
+    if (walk->entries_size > BRAIN_KEPT_ENTRIES) {
+        free(walk->targets);
+        free(walk->shares);
+        walk->targets = NULL;
+        walk->shares = NULL;
+        walk->entries_size = 0;
+    }
+}
+
+/* Slot of a node, given if it has none; -1 = no memory. */
+static inline int32_t brain_walk_slot(brain_walk *walk, int32_t node) {
+    int32_t slot = walk->slot_of[node] - 1;
+    if (slot >= 0) return slot;
+    if (walk->n_states == walk->states_size) {
+        size_t size = 2 * (size_t)walk->states_size + 1024;
+        if (size > INT32_MAX) return -1;
+        brain_walk_node *states = realloc(walk->states, size * sizeof *states);
+        if (states == NULL) return -1;
+        walk->states = states;
+        walk->states_size = (int32_t)size;
+    }
+    slot = walk->n_states++;
+    walk->slot_of[node] = slot + 1;
+    walk->states[slot] = (brain_walk_node){.start = -1, .node = node, .parent = BRAIN_UNTOUCHED};
+    return slot;
+}
+
+/* Add to the residual of a node, and queue the node when that is enough to push. */
+static inline void brain_walk_give(brain_walk *walk, int32_t slot, double mass, int32_t parent,
+                                   double epsilon) {
+    brain_walk_node *state = &walk->states[slot];
+    state->residual += mass;
+    if (state->parent == BRAIN_UNTOUCHED) state->parent = parent;
+    if (state->queued || state->residual <= epsilon * (state->degree > 1 ? state->degree : 1))
+        return;
+    state->queued = 1;
+    state->next = -1;
+    if (walk->head < 0) walk->head = slot;
+    else walk->states[walk->tail].next = slot;
+    walk->tail = slot;
+}
+
+/* Whether an edge may be walked: its evidence, and its target when that is a passage. */
+static inline int brain_edge_visible(const brain_edges *part, int64_t at,
+                                     const uint8_t *visible) {
+    int32_t evidence = part->evidence[at], target = part->targets[at];
+    return (evidence < 0 || visible[evidence]) && (target % 2 || visible[target / 2]);
+}
+
+/* The factor of a walkable edge's target; 0 = the edge does not count. */
+static inline float brain_edge_factor(const brain_terrain *terrain, const brain_edges *part,
+                                      int64_t at) {
+    float factor = terrain->factors[part->targets[at]];
+    return factor > 0 && factor < INFINITY && brain_edge_visible(part, at, terrain->visible)
+               ? factor
+               : 0.0f;
+}
+
+/* Counting edges of a node; no more than `limit` + 1 are looked for. */
+static inline int64_t brain_count_edges(const brain_terrain *terrain, int32_t node,
+                                        double limit) {
+    int64_t n = 0, at, end;
+    for (ptrdiff_t p = 0; p < terrain->n_parts; p++) {
+        const brain_edges *part = terrain->parts[p];
+        brain_csr_find(&part->sources, (uint32_t)node, &at, &end);
+        for (; at < end; at++) {
+            n += brain_edge_factor(terrain, part, at) > 0;
+            if ((double)n > limit) return n;
+        }
+    }
+    return n;
+}
+
+/* Fetch the counting edges of a node; -1 = no memory.  A hub that has too little mass to be
+ * pushed is left after a count of at most twice the edges that its mass would suffice for. */
+static inline int brain_walk_expand(brain_walk *walk, const brain_terrain *terrain,
+                                    int32_t slot) {
+    int32_t node = walk->states[slot].node;
+    int64_t n_raw = 0, at, end, first = walk->n_entries;
+    double limit = 2 * walk->states[slot].residual / terrain->epsilon, total = 0;
+    for (ptrdiff_t p = 0; p < terrain->n_parts; p++) {
+        brain_csr_find(&terrain->parts[p]->sources, (uint32_t)node, &at, &end);
+        n_raw += end - at;
+    }
+    if (2 * (double)n_raw > limit) {
+        int64_t n = brain_count_edges(terrain, node, limit);
+        walk->states[slot].degree = (int32_t)n;
+        if (2 * (double)n >= limit) return 0;
+    }
+    if (first + n_raw > walk->entries_size) {
+        int64_t size = first + n_raw + (first + n_raw) / 2 + 4096;
+        int32_t *targets = realloc(walk->targets, (size_t)size * sizeof *targets);
+        if (targets == NULL) return -1;
+        walk->targets = targets;
+        double *shares = realloc(walk->shares, (size_t)size * sizeof *shares);
+        if (shares == NULL) return -1;
+        walk->shares = shares;
+        walk->entries_size = size;
+    }
+    for (ptrdiff_t p = 0; p < terrain->n_parts; p++) {
+        const brain_edges *part = terrain->parts[p];
+        brain_csr_find(&part->sources, (uint32_t)node, &at, &end);
+        for (; at < end; at++) {
+            float factor = brain_edge_factor(terrain, part, at);
+            if (factor == 0) continue;
+            int32_t target = brain_walk_slot(walk, part->targets[at]);
+            if (target < 0) return -1;
+            walk->targets[walk->n_entries] = target;
+            walk->shares[walk->n_entries] = (double)part->weights[at] * factor;
+            total += walk->shares[walk->n_entries++];
+        }
+    }
+    for (int64_t i = first; i < walk->n_entries; i++) walk->shares[i] /= total;
+    walk->states[slot].start = first;
+    walk->states[slot].degree = (int32_t)(walk->n_entries - first);
+    return 0;
+}
+
+/* Push, first in first out, until no residual is large; -1 = no memory. */
+static inline int brain_walk_push(brain_walk *walk, const brain_terrain *terrain,
+                                  int64_t max_pushes) {
+    for (int64_t n_pushes = 0; walk->head >= 0 && n_pushes < max_pushes;) {
+        int32_t slot = walk->head;
+        walk->head = walk->states[slot].next;
+        walk->states[slot].queued = 0;
+        if (walk->states[slot].start < 0 && brain_walk_expand(walk, terrain, slot) < 0)
+            return -1;
+        brain_walk_node *state = &walk->states[slot];
+        if (state->start < 0 ||
+            state->residual <= terrain->epsilon * (state->degree > 1 ? state->degree : 1))
+            continue;
+        double mass = terrain->damping * state->residual;
+        state->estimate += (1 - terrain->damping) * state->residual;
+        state->residual = 0;
+        n_pushes++;
+        if (state->degree == 0) walk->leaked += mass;
+        for (int64_t i = state->start; i < state->start + state->degree; i++)
+            brain_walk_give(walk, walk->targets[i], mass * walk->shares[i], slot,
+                            terrain->epsilon);
+    }
+    return 0;
+}
+
+#endif
