@@ -17,6 +17,7 @@ import click
 from brain_daemon.cli import exits
 from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
 from brain_daemon.cli.output import count, json_text, plain, print_json, safe, size
+from brain_daemon.errors import BadRequest, TooLarge
 
 PAGE_RECORDS = 500
 # A page stays well below the daemon's smallest sensible message.
@@ -84,9 +85,14 @@ def import_command(file: str, as_json: bool) -> None:
     """
     counts: Counter[str] = Counter()
     with daemon(LONG_TIMEOUT_S) as client, click.open_file(file, "rb") as stream:
-        for records in _pages(stream, file):
+        for line, records in _pages(stream, file):
+            try:
+                result = client.call("import", records=records)
+            except (BadRequest, TooLarge) as error:
+                message = f"{file}, in the records from line {line} on: {error.message}"
+                raise exits.Failure(message, exits.exit_code(error)) from error
             counts["records"] += len(records)
-            for name, value in client.call("import", records=records).items():
+            for name, value in result.items():
                 if isinstance(value, int) and not isinstance(value, bool):
                     counts[name] += value
     if as_json:
@@ -95,16 +101,21 @@ def import_command(file: str, as_json: bool) -> None:
         click.echo("imported " + ", ".join(f"{n:,} {plain(name)}" for name, n in counts.items()))
 
 
-def _pages(stream: IO[bytes], name: str) -> Iterator[list[Any]]:
-    """Read JSON Lines into pages bounded in records and bytes; blank lines are skipped."""
+def _pages(stream: IO[bytes], name: str) -> Iterator[tuple[int, list[Any]]]:
+    """Read JSON Lines into pages bounded in records and bytes, each with its first line's number.
+
+    Blank lines are skipped.
+    """
     page: list[Any] = []
-    n_bytes = 0
+    first = n_bytes = 0
     for number, line in enumerate(stream, 1):
         if not line.strip():
             continue
         if page and (len(page) >= PAGE_RECORDS or n_bytes + len(line) > PAGE_BYTES):
-            yield page
+            yield first, page
             page, n_bytes = [], 0
+        if not page:
+            first = number
         try:
             page.append(json.loads(line))
         except ValueError as error:
@@ -115,4 +126,4 @@ def _pages(stream: IO[bytes], name: str) -> Iterator[list[Any]]:
             ) from error
         n_bytes += len(line)
     if page:
-        yield page
+        yield first, page

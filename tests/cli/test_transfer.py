@@ -102,6 +102,6 @@ def test_a_bad_line_is_named(stand: Stand, tmp_path: Path) -> None:
 
 def test_a_record_that_the_daemon_refuses(stand: Stand) -> None:
     stand.answers["import"] = BadRequest("records[0] has no text")
-    result = stand.run("import", "-", input="{}\n")
+    result = stand.run("import", "-", input="\n{}\n")
     assert result.exit_code == exits.USAGE
-    assert result.stderr == "brain: records[0] has no text\n"
+    assert result.stderr == "brain: -, in the records from line 2 on: records[0] has no text\n"
