@@ -48,6 +48,8 @@ class _Link(asyncio.Protocol):
             return
         for future, outcome in outcomes:
             _settle(future, outcome)
+        if self._core.fault is not None:
+            self.is_up = False
 
     def eof_received(self) -> bool:
         self.is_up = False

@@ -145,6 +145,8 @@ class Client(Methods):
     def _begin(self, call: _Call) -> None:
         """Send a call; whatever goes wrong becomes its outcome."""
         call.n_tries += 1
+        if self._core.fault is not None:
+            self._break_off()
         try:
             self.connect()
             data = self._core.request(call, call.method, call.params)
@@ -223,6 +225,7 @@ class Client(Methods):
         """Give up the connection and settle what waits on it, repeating what is safe to repeat."""
         core = self._core
         self._drop(settle=False)
+        self._core = Core()
         for call in list(core.pending.values()):
             if call.outcome is not _WAITING:
                 continue

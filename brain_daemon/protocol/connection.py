@@ -14,7 +14,7 @@ import select
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from brain_daemon.errors import DeadlineExceeded
+from brain_daemon.errors import BrainError, DeadlineExceeded
 from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Undecodable
 from brain_daemon.protocol.messages import Malformed, malformed_from, parse_call
 
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         self._framer = Framer(limits.max_message_bytes, limits.max_depth, limits.max_items)
         self._loop = asyncio.get_running_loop()
         self._principal: Any = None
-        self._refusal: BaseException | None = None
+        self._refusal: BrainError | None = None
         self._calls: dict[_Call, None] = {}  # the oldest first
         self._reading = True
         self._can_write = True
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
             self._principal = self._server.admit(self, transport.get_extra_info("socket"))
         except Exception as error:
             # Told in answer to the first request, so that any client connects it with a call.
-            self._refusal = error
+            self._refusal = self._server.translate(error)
             self._message_deadline = monotonic() + self._limits.message_timeout_s
 
     def data_received(self, data: bytes) -> None:
@@ -180,7 +180,9 @@ class Connection(asyncio.Protocol):
             return self._reject(error)
         if self._refusal is not None:
             self._discard()
-            return None if msgid is None else server.failure(msgid, self._refusal)
+            # The nil id says that whatever else was sent is not carried out either.
+            last = server.failure(None, self._refusal)
+            return last if msgid is None else server.failure(msgid, self._refusal) + last
         try:
             result = server.dispatch(method, params, self._principal, msgid is None)
         except Exception as error:

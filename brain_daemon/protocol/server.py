@@ -146,16 +146,21 @@ class Server:
         return data
 
     def failure(self, msgid: int | None, error: BaseException) -> bytes:
-        """Encode an error; an unforeseen one is logged and told only by the id of its log line."""
-        if not isinstance(error, BrainError):
-            request = secrets.token_hex(6)
-            log.error("request %s failed", request, exc_info=error)
-            error = InternalError(f"internal error, request {request}", request=request)
+        """Encode an error as :meth:`translate` gives it."""
+        told = self.translate(error)
         try:
-            return self._encoder.response(msgid, to_wire(error), None)
+            return self._encoder.response(msgid, to_wire(told), None)
         except Exception:
             log.exception("the detail of an error could not be encoded")
-            return self._encoder.response(msgid, to_wire(type(error)(error.message)), None)
+            return self._encoder.response(msgid, to_wire(type(told)(told.message)), None)
+
+    def translate(self, error: BaseException) -> BrainError:
+        """Give what the peer is told: of an unforeseen error only the id of its log line."""
+        if isinstance(error, BrainError):
+            return error
+        request = secrets.token_hex(6)
+        log.error("request %s failed", request, exc_info=error)
+        return InternalError(f"internal error, request {request}", request=request)
 
     def _schedule_sweep(self) -> None:
         self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_s, self._sweep)

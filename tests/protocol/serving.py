@@ -138,6 +138,7 @@ class Serving:
 
 ERRORS: dict[str, Exception] = {
     "not_found": NotFound("no such thing", id=5),
+    "odd_detail": NotFound("nor this", what=object()),
     "value": ValueError("a secret detail"),
     "memory": MemoryError(),
     "recursion": RecursionError(),

@@ -1,7 +1,6 @@
 """What one connection may and may not do; after everything a ping must still be answered."""
 
 import os
-import resource
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -203,6 +202,10 @@ def flood(sock: socket.socket, message: bytes, n_bytes: int) -> int:
     return n_sent
 
 
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def until_stuck(serving: Serving, sock: socket.socket, message: bytes) -> int:
     """Flood until nothing more is taken although the server is idle."""
     total = 0
@@ -216,18 +219,17 @@ def until_stuck(serving: Serving, sock: socket.socket, message: bytes) -> int:
 
 
 def test_a_client_that_never_reads_is_read_no_further(limited: Serving) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident_bytes()
     with limited.connect() as sock:
         sock.sendall(request(1, "ping"))
         until_stuck(limited, sock, request(1, "bytes", {"n": 5000}) * 100)
         n_served = len(limited.calls)
+        assert resident_bytes() - before < 16 << 20
         assert limited.pings()
         assert len(limited.calls) == n_served + 1
         # it may still think better of it: everything is answered after all
         sock.settimeout(30)
         assert answers(sock, 50)[-1][3] == b"x" * 5000
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert after - before < 32 * 1024  # KiB
 
 
 def test_finished_calls_wait_for_a_client_that_does_not_read(limited: Serving) -> None:
@@ -326,8 +328,9 @@ def test_closing_in_mid_call_leaks_no_descriptor(serving: Serving) -> None:
         with serving.connect() as sock:
             sock.sendall(messages[: len(messages) - i % 25])
     wait_until(lambda: serving.server.n_connections == 0)
-    assert n_descriptors() == before
-    assert len(serving.cancelled) == sum(call == ("hang", False) for call in serving.calls)
+    wait_until(lambda: n_descriptors() <= before)
+    assert serving.calls.count(("hang", False)) > 400
+    wait_until(lambda: len(serving.cancelled) == serving.calls.count(("hang", False)))
     assert serving.pings()
 
 

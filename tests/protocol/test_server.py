@@ -32,12 +32,13 @@ def test_a_stranger_is_told_so_in_answer_to_the_first_request(tmp_path: Path) ->
         for _ in range(3):
             with serving.connect() as sock:
                 sock.sendall(request(5, "ping") + request(6, "ping"))
-                ((_, msgid, error, _),) = answers(sock)
+                (_, msgid, error, _), last = answers(sock)
             assert (msgid, error["code"]) == (5, "forbidden")
             assert str(os.geteuid()) in error["message"]
+            assert last == [1, None, error, None]
         with serving.connect() as sock:
             sock.sendall(msgpack.packb([2, "ping", []]))
-            assert answers(sock) == []
+            assert answers(sock) == [last]
         assert serving.calls == []
 
 
@@ -54,7 +55,7 @@ def test_a_broken_authenticate_lets_nobody_in(tmp_path: Path) -> None:
 
     with Serving(tmp_path / "s", authenticate=broken) as serving, serving.connect() as sock:
         sock.sendall(request(5, "ping"))
-        ((_, msgid, error, _),) = answers(sock)
+        (_, msgid, error, _), _ = answers(sock)
         assert (msgid, error["code"]) == (5, "internal")
         assert serving.calls == []
 
@@ -93,6 +94,13 @@ def test_a_result_that_cannot_be_sent_is_an_internal_error(serving: Serving) -> 
     assert pong == [1, 2, None, "pong"]
 
 
+def test_an_error_whose_detail_cannot_be_sent_loses_only_that(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "fail", {"with": "odd_detail"}))
+        ((_, _, error, _),) = answers(sock, 1)
+    assert error == {"code": "not_found", "message": "nor this", "detail": {}}
+
+
 def test_a_result_that_is_too_large_is_refused(tmp_path: Path) -> None:
     with Serving(tmp_path / "s", Limits(max_response_bytes=1000)) as serving:
         with serving.connect() as sock:
@@ -111,7 +119,7 @@ def test_connections_are_bounded_and_the_surplus_is_told_when_to_return(tmp_path
                 answers(sock, 1)
             with serving.connect() as three:
                 three.sendall(request(9, "ping"))
-                ((_, msgid, error, _),) = answers(three)
+                (_, msgid, error, _), _ = answers(three)
             assert (msgid, error["code"]) == (9, "overloaded")
             assert error["detail"]["retry_after_ms"] > 0
         wait_until(lambda: serving.server.n_connections == 0)
