@@ -1,6 +1,7 @@
 """What a hit shows for itself: the chunk's record, a verbatim snippet and its highlights."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Set
 from typing import Any
 
@@ -10,8 +11,8 @@ from brain_daemon.timestamps import format_us
 
 SNIPPET_CHARS = 320
 
-# Sentences and lines; what has no boundary for too long is cut at white space, or anywhere.
-_sentence = re.compile(r"\S.*?(?:[.!?…]['\")\]]*(?=\s)|[。！？]|$)", re.MULTILINE)
+# Ends of sentences and lines; what has none for too long is cut at white space, or anywhere.
+_boundary = re.compile(r"[.!?…]['\")\]]*(?=\s)|[。！？]|\n")
 _piece = re.compile(rf"\S.{{0,{SNIPPET_CHARS - 2}}}\S?(?!\S)|\S.{{0,{SNIPPET_CHARS - 1}}}")
 
 
@@ -61,44 +62,59 @@ def excerpt(text: str, wanted: Set[str], analyzer: Analyzer) -> tuple[str, list[
         Byte ranges into the snippet's UTF-8, ascending, disjoint.
     """
     spans = analyzer.highlights(text, wanted) if wanted else []
-    start, end = _window(text, spans, analyzer)
+    start, end = _window(text, spans)
     snippet = text[start:end]
     inside = [(s - start, e - start) for s, e in spans if start <= s and e <= end]
     return snippet, _byte_ranges(snippet, inside)
 
 
-def _window(text: str, spans: list[tuple[int, int]], analyzer: Analyzer) -> tuple[int, int]:
-    """Most distinct terms, then most matches, then first."""
+def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """Most distinct words, then most matches, then first."""
     if len(text) <= SNIPPET_CHARS:
         start = len(text) - len(text.lstrip())
         return start, max(start, len(text.rstrip()))
-    named = [analyzer.index("", text[start:end]).body for start, end in spans]
     segments = _segments(text)
-    best = (-1, -1)
-    window = (0, SNIPPET_CHARS)
-    last = 0
-    for first, (start, _) in enumerate(segments):
-        last = max(last, first)
-        while last + 1 < len(segments) and segments[last + 1][1] - start <= SNIPPET_CHARS:
-            last += 1
-        end = segments[last][1]
-        inside = [
-            term for term, (s, e) in zip(named, spans, strict=True) if start <= s and e <= end
-        ]
+    if not segments:
+        return 0, 0
+    starts = [start for start, _ in segments]
+    words: dict[int, list[str]] = {}
+    for start, end in spans:
+        words.setdefault(bisect_right(starts, start) - 1, []).append(text[start:end].casefold())
+    best, chosen = (0, 0), (0, _last_within(segments, 0))
+    for first in words:
+        last = _last_within(segments, first)
+        inside = [word for i in range(first, last + 1) for word in words.get(i, ())]
         value = (len(set(inside)), len(inside))
         if value > best:
-            best, window = value, (start, end)
-    return window
+            best, chosen = value, (first, last)
+    first, last = chosen
+    end = segments[last][1]
+    while first and end - starts[first - 1] <= SNIPPET_CHARS:
+        first -= 1
+    return starts[first], end
+
+
+def _last_within(segments: list[tuple[int, int]], first: int) -> int:
+    """Index of the last segment that a snippet can hold that starts with ``first``."""
+    limit = segments[first][0] + SNIPPET_CHARS
+    last = first
+    while last + 1 < len(segments) and segments[last + 1][1] <= limit:
+        last += 1
+    return last
 
 
 def _segments(text: str) -> list[tuple[int, int]]:
     segments = []
-    for match in _sentence.finditer(text):
-        start, end = match.span()
-        if end - start <= SNIPPET_CHARS:
-            segments.append((start, end))
-        else:
-            segments += [piece.span() for piece in _piece.finditer(text, start, end)]
+    start = 0
+    for end in [*(match.end() for match in _boundary.finditer(text)), len(text)]:
+        piece = text[start:end]
+        stripped = piece.strip()
+        begin = start + piece.find(stripped)
+        start = end
+        if len(stripped) > SNIPPET_CHARS:
+            segments += [m.span() for m in _piece.finditer(text, begin, begin + len(stripped))]
+        elif stripped:
+            segments.append((begin, begin + len(stripped)))
     return segments
 
 

@@ -138,7 +138,7 @@ def _candidate_names(q: str, stop_words: Collection[str]) -> list[tuple[str, int
     """Keys of word runs, longest first, with the words that they cover."""
     words = entity_key(q).split(" ")[:MAX_LINKED_WORDS]
     # A name may stand in brackets or before a comma: its first and last word are stripped there.
-    cores = [entity_key(word) for word in words]
+    cores = [word if word.isalnum() else entity_key(word) for word in words]
     fronts = [max(word.find(core), 0) for word, core in zip(words, cores, strict=True)]
     first = [word[front:] for word, front in zip(words, fronts, strict=True)]
     last = [
@@ -149,8 +149,8 @@ def _candidate_names(q: str, stop_words: Collection[str]) -> list[tuple[str, int
     for n_words in range(min(MAX_NAME_WORDS, len(words)), 1, -1):
         for start in range(len(words) - n_words + 1):
             end = start + n_words
-            key = " ".join((first[start], *words[start + 1 : end - 1], last[end - 1]))
-            names.append((key, start, end))
+            inner = words[start + 1 : end - 1]
+            names.append((" ".join([first[start], *inner, last[end - 1]]), start, end))
     for position, (word, front) in enumerate(zip(last, fronts, strict=True)):
         key = word[front:]
         if key and key not in stop_words:
