@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 from index.stores import ALICE, ANALYZER, NOW_US, MirroredStore
 
 from brain_daemon.config import SETTINGS
 from brain_daemon.embedding.model import StaticModel
+from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal
 from brain_daemon.recall import pipeline
@@ -28,12 +30,20 @@ class Memories(MirroredStore):
         embedding = self.model.embed(text) if embedding is None else embedding
         return super().add(text, embedding=embedding, **options)
 
-    def recall(self, q: str, principal: Principal = ALICE, **params: Any) -> dict[str, Any]:
+    def recall(
+        self,
+        q: str,
+        principal: Principal = ALICE,
+        *,
+        snapshot: Snapshot | None = None,
+        conn: apsw.Connection | None = None,
+        **params: Any,
+    ) -> dict[str, Any]:
         return pipeline.recall(
             decode_query({"q": q, **params}),
             principal,
-            snapshot=self.snapshot,
-            conn=self.conn,
+            snapshot=snapshot or self.snapshot,
+            conn=conn or self.conn,
             analyzer=ANALYZER,
             model=self.model,
             settings=self.settings,

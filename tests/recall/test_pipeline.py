@@ -1,9 +1,13 @@
+import threading
+from pathlib import Path
+
 import msgpack
 import numpy as np
 import pytest
 from index.stores import ALICE, BOB, chunk, document
 
 from brain_daemon._ext.distance import set_simd_tier, simd_tier, simd_tiers
+from brain_daemon.store import connection
 from brain_daemon.timestamps import now_us
 from recall.memories import Memories
 
@@ -254,3 +258,37 @@ def test_filters_reach_every_leg(memories: Memories) -> None:
     assert memories.found("red apple", source="vault") == [b]
     assert set(memories.found("red apple", sources=["vault", "manual"])) == {a, b}
     assert memories.found("red apple", ALICE, since="2100-01-01") == []
+
+
+def test_readers_keep_answering_while_the_writer_goes_on(
+    memories: Memories, tmp_path: Path
+) -> None:
+    """Each answer is that of one snapshot: of the kettles, all that it holds and no other."""
+    first = memories.add("kettle number 0", embedding=NOWHERE)
+    failures: list[BaseException] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        reader = connection.open_reader(tmp_path / "brain.db")
+        try:
+            while not stop.is_set():
+                snapshot = memories.snapshot
+                answer = memories.recall("kettle", k=100, snapshot=snapshot, conn=reader)
+                n_kettles = min(snapshot.n_alive, 100)
+                assert answer["visible"] == snapshot.n_alive
+                assert answer["legs"]["lexical"]["candidates"] == n_kettles
+                assert first in [hit["id"] for hit in answer["hits"]]
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            reader.close()
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for i in range(1, 60):
+        memories.add(f"kettle number {i} of {'x' * i}", names=[f"Kettle {i}"], embedding=NOWHERE)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
