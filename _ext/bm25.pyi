@@ -1,8 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from brain_daemon._ext.vocabulary import Vocabulary as Vocabulary
-
 class Postings:
     def __init__(self) -> None: ...
     @property

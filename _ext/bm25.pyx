@@ -11,8 +11,6 @@ from libc.string cimport memchr
 
 import numpy as np
 
-from brain_daemon._ext.vocabulary import Vocabulary  # noqa: F401 (until every caller has moved)
-
 cdef extern from "topk.h" nogil:
     ctypedef struct brain_hit:
         double score

@@ -392,8 +392,8 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
 
     A walk follows an edge with the probability ``weight * node_factors[target]``, normalised
     over the edges of the node that count: those whose evidence and target are visible, and
-    whose target has a positive, finite factor.  With probability ``1 - damping``, and always where no
-    edge counts, it restarts at a seed.
+    whose target has a positive, finite factor.  With probability ``1 - damping``, and always
+    where no edge counts, it restarts at a seed.
 
     A node is pushed while its residual exceeds `epsilon` times its number of counting edges
     (at least 1), first in, first out.  What remains unpushed adds the share that stays, so a
