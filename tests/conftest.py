@@ -21,6 +21,7 @@ class Daemon:
     """A ``brain-daemon serve`` process on its own store and socket, under the test's control."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
+        folder.mkdir(exist_ok=True)
         self.store = folder / "store"
         self.socket = folder / "run" / "brain.sock"
         self.log = folder / "daemon.log"
@@ -30,18 +31,25 @@ class Daemon:
 
     def start(self, *options: str) -> "Daemon":
         """Start and wait for its own READY, as systemd would."""
-        self._notify_path.unlink(missing_ok=True)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-            channel.bind(os.fspath(self._notify_path))
-            channel.settimeout(START_TIMEOUT_S)
-            self.process = self.spawn(*options, NOTIFY_SOCKET=os.fspath(self._notify_path))
-            try:
-                while b"READY=1" not in channel.recv(4096):
-                    pass
-            except TimeoutError:
-                self.kill()
-                raise AssertionError(f"no READY: {self.log.read_text()}") from None
+        with self.ready_channel() as channel:
+            self.process = self.spawn(*options)
+            self.wait_ready(channel)
         return self
+
+    def ready_channel(self) -> socket.socket:
+        """Listen where processes spawned from now on notify."""
+        self._notify_path.unlink(missing_ok=True)
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        channel.bind(os.fspath(self._notify_path))
+        channel.settimeout(START_TIMEOUT_S)
+        return channel
+
+    def wait_ready(self, channel: socket.socket) -> None:
+        try:
+            while b"READY=1" not in channel.recv(4096):
+                pass
+        except TimeoutError:
+            raise AssertionError(f"no READY: {self.log.read_text()}") from None
 
     def spawn(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start one more process on the same store and socket, without waiting."""
@@ -50,7 +58,12 @@ class Daemon:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [*command, *options],
-                env={**os.environ, **self.environment, **environment},
+                env={
+                    **os.environ,
+                    "NOTIFY_SOCKET": os.fspath(self._notify_path),
+                    **self.environment,
+                    **environment,
+                },
                 stdout=log,
                 stderr=subprocess.PIPE if "PIPE" in environment else log,
             )

@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 LEAVES = {"errors", "model", "config", "timestamps", "params", "paths"}
 HOMES = {
-    "apsw": {"store", "service"},  # service names its exceptions and passes connections on
+    "apsw": {"store", "index", "recall", "service"},  # who passes a connection on names its type
     "sqlite_vec": {"store"},
     "msgpack": {"protocol"},
     "uvloop": {"daemon"},

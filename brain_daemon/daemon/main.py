@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -106,23 +106,18 @@ def _locked_store(settings: Settings) -> Iterator[None]:
 
 
 def _serve(settings: Settings) -> None:
-    path = settings.socket_path
-    listener = systemd.inherited_socket()
-    inherited = listener is not None
-    socket_lock = None
-    if not inherited:
-        sockets.prepare_directory(path)
-        socket_lock = FileLock(path.with_name(path.name + ".lock"))
-    memory = Memory(settings)
-    try:
+    with ExitStack() as stack:
+        listener = systemd.inherited_socket()
+        path = settings.socket_path
+        if listener is None:
+            sockets.prepare_directory(path)
+            stack.callback(FileLock(path.with_name(path.name + ".lock")).release)
+        memory = Memory(settings)
+        stack.callback(memory.close)
         if listener is None:
             listener = sockets.bind(path)
+            stack.callback(path.unlink, missing_ok=True)
         uvloop.run(_run(memory, listener, settings))
-    finally:
-        memory.close()
-        if socket_lock is not None:
-            path.unlink(missing_ok=True)
-            socket_lock.release()
     log.info("stopped")
 
 

@@ -1,8 +1,11 @@
 """systemd's two small protocols: inherited sockets and state notification. No library needed."""
 
+import logging
 import os
 import socket
 from collections.abc import Mapping, MutableMapping
+
+log = logging.getLogger(__name__)
 
 LISTEN_FDS_START = 3
 
@@ -29,5 +32,8 @@ def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
     if address.startswith("@"):
         address = "\0" + address[1:]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
-        channel.connect(address)
-        channel.sendall(state.encode())
+        try:
+            channel.connect(address)
+            channel.sendall(state.encode())
+        except OSError as error:  # a manager that went away is no reason to stop serving
+            log.warning("could not notify %s: %s", environ["NOTIFY_SOCKET"], error.strerror)

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from brain_daemon.model import Principal
 from brain_daemon.service.memory import Memory
+
+
+Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Cursor = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class NoParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -11,7 +11,7 @@ from brain_daemon.recall import pipeline
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.operation import Operation
+from brain_daemon.service.operation import Cursor, Id, Operation
 from brain_daemon.store import chunks, documents
 from brain_daemon.timestamps import now_us
 
@@ -20,16 +20,16 @@ MAX_PAGE = 1000
 
 
 class GetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    id: int
+    id: Id
 
 
 class MultiGetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    ids: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_IDS)]
+    ids: Annotated[tuple[Id, ...], msgspec.Meta(max_length=MAX_IDS)]
 
 
 class DocumentsParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     uri_prefix: str = ""
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    after: Cursor = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)] = MAX_PAGE
 
 

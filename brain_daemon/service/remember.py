@@ -10,7 +10,7 @@ from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
 from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.operation import Operation
+from brain_daemon.service.operation import Id, Operation
 from brain_daemon.service.policy import may_change
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import documents
@@ -63,8 +63,8 @@ class MarkdownParams(TagParams, frozen=True, kw_only=True):
 
 
 class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    id: int | None = None
-    document_id: int | None = None
+    id: Id | None = None
+    document_id: Id | None = None
     uri: Uri | None = None
 
 

@@ -23,7 +23,7 @@ from brain_daemon.model import (
     Tags,
 )
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.operation import Operation, always
+from brain_daemon.service.operation import Cursor, Operation, always
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import documents
 from brain_daemon.store import transfer as stored
@@ -33,17 +33,20 @@ MAX_RECORDS = 1000
 PAGE_BYTES = 2 << 20  # of text, after which a page ends: well below the smallest response limit
 
 
+LineNumber = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+
+
 class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     text: str
     heading_path: tuple[str, ...]
-    lines: tuple[int, int]
+    lines: tuple[LineNumber, LineNumber]
     mentions: tuple[tuple[str, EntityKind], ...] = ()
     relations: tuple[tuple[str, str, str], ...] = ()
 
 
 class WriterRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    uid: int
-    pid: int
+    uid: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
+    pid: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
     name: str
 
 
@@ -52,7 +55,7 @@ class DocumentRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     uri: Annotated[str, msgspec.Meta(min_length=1)]
     title: str
-    revision: Annotated[int, msgspec.Meta(ge=1)]
+    revision: Annotated[int, msgspec.Meta(ge=1, le=2**62)]
     content_hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
     stored_at: str
     writer: WriterRecord
@@ -67,12 +70,12 @@ class DocumentRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     created_at: str
     expires_at: str | None
     thread: str | None
-    seq: int | None
+    seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)] | None
     chunks: tuple[ChunkRecord, ...]
 
 
 class ExportParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    after: Cursor = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RECORDS)] = MAX_RECORDS
 
 

@@ -141,7 +141,6 @@ class Writer(threading.Thread):
                 # Rare, so the common case does without savepoints: each makes FTS5 flush.
                 self._connection.execute("ROLLBACK")
                 changes = self._transact(batch, self._apply_in_savepoint)
-            self.commits += 1
             if changes:
                 self._publish(changes)
         except Exception as error:
@@ -153,9 +152,12 @@ class Writer(threading.Thread):
     def _transact(
         self, batch: list[_Waiting], apply: Callable[[_Waiting], Sequence[Change]]
     ) -> list[Change]:
-        self._connection.execute("BEGIN IMMEDIATE")
+        connection = self._connection
+        n_before = connection.total_changes()
+        connection.execute("BEGIN IMMEDIATE")
         changes = [change for waiting in batch for change in apply(waiting)]
-        self._connection.execute("COMMIT")
+        connection.execute("COMMIT")
+        self.commits += connection.total_changes() != n_before  # else nothing was written
         return changes
 
     def _apply(self, waiting: _Waiting) -> Sequence[Change]:

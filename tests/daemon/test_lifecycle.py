@@ -65,14 +65,13 @@ def test_second_store_on_the_socket_path_exits_75_and_leaves_the_socket(daemon: 
 
 def test_two_daemons_at_once_one_serves(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path)
-    processes = [daemon.spawn() for _ in range(4)]
-    losers = 0
-    while losers < 3:
-        pid, status = os.wait()
-        losers += 1
-        assert os.waitstatus_to_exitcode(status) == EXIT_TEMPORARY, daemon.log.read_text()
-        processes = [process for process in processes if process.pid != pid]
-    (winner,) = processes
+    with daemon.ready_channel() as channel:
+        processes = [daemon.spawn() for _ in range(4)]
+        daemon.wait_ready(channel)
+    (winner,) = [p for p in processes if str(p.pid) == (daemon.store / "lock").read_text().strip()]
+    for loser in processes:
+        if loser is not winner:
+            assert loser.wait(timeout=60) == EXIT_TEMPORARY, daemon.log.read_text()
     with daemon.client() as client:
         assert client.ping() == "pong"
     winner.send_signal(signal.SIGTERM)

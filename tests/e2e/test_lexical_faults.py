@@ -78,7 +78,7 @@ def lexical_ranking(client: Client, q: str) -> list[str]:
         ("🎉", "party"),
         ("“mind the gap”", "quote"),
         ("lisbon zzqxv", "ana"),
-        ("what about the archive AND NOT (cellar)?", "dec"),
+        ("what about the archive AND NOT (storage)?", "dec"),
     ],
 )
 def test_found_first(filled: Client, q: str, first: str) -> None:
