@@ -21,7 +21,7 @@ TAXONOMY_WEIGHT = 0.1  # says what kind of thing it is, not what happened to it
 SEQUENCE_WEIGHT = 0.5
 TAXONOMY_RELATIONS = frozenset({"tagged_with", "alias_of"})
 
-_KEY_SPACE = b"\x1f"  # stands for the spaces inside a key: Vocabulary splits there
+_KEY_SPACE = "\x1f"  # stands for the spaces inside a key: Vocabulary splits there
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -80,8 +80,8 @@ def relation_weight(relation: str) -> float:
 
 
 def encode_keys(keys: Iterable[str]) -> bytes:
-    """Join entity keys for `Vocabulary`, which splits on single spaces."""
-    return b" ".join(key.encode().replace(b" ", _KEY_SPACE) for key in keys)
+    """Join keys, which hold no control characters, for `Vocabulary`, which splits on spaces."""
+    return "\n".join(keys).replace(" ", _KEY_SPACE).replace("\n", " ").encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class EntityGraph:
 
     def key(self, index: int) -> str:
         """The key of an entity."""
-        return self.keys.term(index).replace(_KEY_SPACE, b" ").decode()
+        return self.keys.term(index).decode().replace(_KEY_SPACE, " ")
 
     def indices(self, entity_ids: Sequence[int] | Ints) -> Codes:
         """Entity indices of the store's entity ids.

@@ -28,6 +28,7 @@ from brain_daemon.timestamps import now_us
 
 UNFILTERED = Filters(include_decayed=True)
 PATH_START = "query"
+LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
 
 
 class Settings(Protocol):
@@ -46,7 +47,7 @@ class _Legs:
     graph: GraphRanking
 
     def by_name(self) -> Mapping[str, Ranking]:
-        return {"vector": self.vector, "lexical": self.lexical, "graph": self.graph}
+        return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
 
 
 def recall(
@@ -92,6 +93,7 @@ def recall(
     answer["visible"] = visible.n_visible
     if not visible.n_visible:
         answer |= _nothing_visible(snapshot, principal, now)
+        answer["legs"] = dict.fromkeys(LEGS, Ranking(skipped="no chunk is visible").report())
     else:
         legs = _search(query, snapshot, visible.mask, analyzer, model, settings)
         answer["legs"] = _report(legs, snapshot, conn)

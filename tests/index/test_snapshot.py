@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 import pytest
-from brain_daemon._ext.ppr import neighbors
 
 from brain_daemon._ext.bm25 import document_frequencies, term_frequencies, topk_bm25
+from brain_daemon._ext.ppr import neighbors
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.model import PreparedDocument

@@ -19,6 +19,8 @@ def test_an_empty_store_says_so(memories: Memories) -> None:
     assert answer["decision"] == "empty_store"
     assert (answer["hits"], answer["visible"]) == ([], 0)
     assert "nothing is stored" in answer["reason"]
+    skipped = {"status": "skipped", "reason": "no chunk is visible"}
+    assert answer["legs"] == {"vector": skipped, "lexical": skipped, "graph": skipped}
 
 
 def test_others_rows_are_not_told_of(memories: Memories) -> None:
