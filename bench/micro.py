@@ -16,7 +16,8 @@ from bench.corpus import Corpus
 from bench.figures import summarize
 from brain_daemon import embedding
 from brain_daemon._ext import distance, ppr, rrf
-from brain_daemon._ext.bm25 import Postings, Vocabulary, topk_bm25
+from brain_daemon._ext.bm25 import Postings, topk_bm25
+from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import ForwardLists, joined_terms
 from brain_daemon.store import fulltext

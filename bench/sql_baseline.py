@@ -2,9 +2,10 @@
 
 Written to be fast: stop words dropped, ``bm25()`` with a LIMIT instead of the hidden ``rank``
 column (which sorts every match), fixed statement texts, a page cache that holds the file, mmap.
-Query embedding, graph leg (our own kernel on our own graph), fusion and the fetch of the final
-hits are the product's, so that the ratio is about vec0 and FTS5 alone. In its favour: no
-visibility, no snippets, no provenance, no socket; and vec0's L2 distance, cheaper than cosine.
+Query embedding and its feedback, graph leg (our own kernel on our own graph), fusion and the
+fetch of the final hits are the product's, so that the ratio is about vec0 and FTS5 alone. In its
+favour: no visibility, no snippets, no provenance, no socket; and vec0's L2 distance, which is
+cheaper than cosine.
 """
 
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index import load as index_load
 from brain_daemon.model import StoredChunk
-from brain_daemon.recall import fusion, graph
+from brain_daemon.recall import fusion, graph, vector
 from brain_daemon.recall.ranking import Ranking
 from brain_daemon.store import chunks, connection, fulltext
 from brain_daemon.text.analyzer import Analyzer
@@ -51,10 +52,14 @@ class SqlRecall:
 
     def answer(self, q: str, k: int = 5) -> list[StoredChunk]:
         """Give the best k chunks."""
-        vector, scale = self._model.quantized(q)
-        near = self._ranking(NEAREST, vector.tobytes()) if scale else Ranking()
         expression = fulltext.match_any(self._analyzer.query(q).terms)
         worded = self._ranking(WORDED, expression) if expression else Ranking()
+        near = Ranking()
+        embedding = self._model.embed(q)
+        if embedding.any():
+            feedback = worded.rows[: vector.FEEDBACK_PASSAGES]
+            query, _ = vector.add_feedback(embedding, self._snapshot.vectors, feedback)
+            near = self._ranking(NEAREST, query.tobytes())
         index = self._snapshot.graph
         linked = graph.search(
             index,
