@@ -264,6 +264,30 @@ def test_a_stranger_and_a_surplus_client_are_told_so(tmp_path: Path) -> None:
         assert caught.value.detail["retry_after_ms"] > 0
 
 
+def test_a_refused_client_may_try_again(tmp_path: Path) -> None:
+    first, second = Client(tmp_path / "s"), Client(tmp_path / "s")
+    with Serving(tmp_path / "s", Limits(max_connections=1)) as serving, first, second:
+        first.ping()
+        with pytest.raises(Overloaded):
+            second.ping()
+        first.close()
+        wait_until(lambda: serving.server.n_connections <= 1)
+        assert second.ping() == "pong"
+
+
+def test_a_peer_that_closed_is_heard_before_it_is_given_up(tmp_path: Path) -> None:
+    def refuse(sock: socket.socket) -> None:
+        error = {"code": "overloaded", "message": "not now", "detail": {}}
+        sock.sendall(msgpack.packb([1, None, error, None]))
+
+    client = Client(tmp_path / "s")
+    with Scripted(tmp_path / "s", refuse):
+        client.connect()
+    with pytest.raises(Overloaded, match="not now"):
+        client.remember("x")
+    client.close()
+
+
 def test_threads_may_share_a_client(serving: Serving) -> None:
     wrong: list[Any] = []
 
