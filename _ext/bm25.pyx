@@ -4,6 +4,7 @@ Scores follow FTS5's bm25(), which is their oracle; what is visible and what a q
 decided above.
 """
 
+cimport cython
 from libc.math cimport isfinite, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
@@ -56,6 +57,7 @@ ctypedef struct segment:
     int32_t last_row
 
 
+@cython.final
 cdef class Segment:
     """Owner of one immutable run of postings."""
 
@@ -67,6 +69,7 @@ cdef class Segment:
         free(self.data.tfs)
 
 
+@cython.final
 cdef class Postings:
     """Immutable postings: for each term id, the rows that hold it and how often.
 
@@ -311,6 +314,7 @@ cdef void find_dead(Postings postings, const uint8_t *alive, uint8_t *has_dead) 
                              part.last_row - part.first_row + 1) != NULL
 
 
+@cython.final
 cdef class Accumulators:
     """Scratch of one `topk_bm25` call: scores by row, all zero between calls."""
 

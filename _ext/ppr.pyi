@@ -1,6 +1,9 @@
+from typing import final
+
 import numpy as np
 from numpy.typing import NDArray
 
+@final
 class Graph:
     def __init__(self) -> None: ...
     @property

@@ -4,6 +4,7 @@ Node ``2 * row`` is a passage, node ``2 * entity_index + 1`` an entity.  What se
 hubs are damped and which rows are visible is decided above.
 """
 
+cimport cython
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
@@ -82,6 +83,7 @@ cdef enum:
     SMALL_SEGMENT = 4096
 
 
+@cython.final
 cdef class Segment:
     """Owner of one immutable run of edges."""
 
@@ -94,6 +96,7 @@ cdef class Segment:
         free(self.data.evidence)
 
 
+@cython.final
 cdef class Graph:
     """Immutable directed edges by source node, in segments as they were appended.
 
@@ -371,6 +374,7 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
     return target_array, weight_array, evidence_array
 
 
+@cython.final
 cdef class Walk:
     """Owner of the scratch of one `topk_ppr` call."""
 

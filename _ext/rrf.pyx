@@ -26,7 +26,7 @@ ctypedef struct candidate:
     int32_t row
 
 
-def fuse(list rankings not None, Py_ssize_t k, double rrf_k=60):
+def fuse(list rankings not None, Py_ssize_t k, double rrf_k=60.0):
     """Fuse rankings by reciprocal rank.
 
     Parameters

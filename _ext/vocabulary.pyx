@@ -5,6 +5,7 @@ Terms arrive as bytes separated by single spaces; what a term is, is decided abo
 
 import os
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy
@@ -22,6 +23,7 @@ ctypedef struct slot:
     uint32_t id
 
 
+@cython.final
 cdef class Vocabulary:
     """Terms and their dense ids, from 0 in the order of first appearance; never shrinks.
 
