@@ -8,6 +8,7 @@ import asyncio
 import logging
 import secrets
 import socket
+import sys
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -73,8 +74,10 @@ class Server:
     async def listen(self, sock: socket.socket) -> None:
         """Accept connections on a bound Unix stream socket, which is closed by :meth:`drain`."""
         loop = asyncio.get_running_loop()
+        # The path belongs to the daemon, or to systemd: closing must not unlink it.
+        options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._listeners.append(
-            await loop.create_unix_server(self.connect, sock=sock, backlog=BACKLOG)
+            await loop.create_unix_server(self.connect, sock=sock, backlog=BACKLOG, **options)
         )
 
     def connect(self) -> Connection:

@@ -2,7 +2,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from protocol.serving import Serving
+
+from tests.protocol.serving import Serving
 
 
 @pytest.fixture

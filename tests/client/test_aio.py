@@ -7,7 +7,6 @@ from typing import Any
 import msgpack
 import pytest
 import uvloop
-from protocol.serving import Serving, wait_until
 
 from brain_daemon.client import AsyncClient
 from brain_daemon.errors import (
@@ -19,7 +18,8 @@ from brain_daemon.errors import (
     TooLarge,
 )
 from brain_daemon.protocol.framing import Limits
-from client.peers import Scripted, answer, read_and_close
+from tests.client.peers import Scripted, answer, read_and_close
+from tests.protocol.serving import Serving, wait_until
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgpack
 import pytest
-from protocol.serving import Serving, wait_until
 
 from brain_daemon.client import Client
 from brain_daemon.client.methods import REPEATABLE, Methods
@@ -20,7 +19,8 @@ from brain_daemon.errors import (
     TooLarge,
 )
 from brain_daemon.protocol.framing import Limits
-from client.peers import Scripted, answer, close, read_and_close, read_requests
+from tests.client.peers import Scripted, answer, close, read_and_close, read_requests
+from tests.protocol.serving import Serving, wait_until
 
 
 def test_call(serving: Serving) -> None:

@@ -7,11 +7,11 @@ import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from protocol.serving import Serving, answers, request
 
 from brain_daemon.errors import ERROR_BY_CODE
 from brain_daemon.protocol.framing import Limits
-from fuzz.test_scanner import cuts, split, values
+from tests.fuzz.test_scanner import cuts, split, values
+from tests.protocol.serving import Serving, answers, request
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.serving import Serving
+from tests.protocol.serving import Serving
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import msgpack
 import pytest
 
 from brain_daemon.protocol.framing import Limits
-from protocol.serving import Serving, answers, request, wait_until
+from tests.protocol.serving import Serving, answers, request, wait_until
 
 LIMITS = Limits(max_message_bytes=1 << 20, max_in_flight=4, max_unsent_bytes=64 * 1024)
 SHORT = Limits(message_timeout_s=0.1, call_timeout_s=0.1, write_timeout_s=0.1)

@@ -9,7 +9,7 @@ from typing import Any
 import aio_msgpack_rpc
 import pytest
 
-from protocol.serving import TIMEOUT_S, Serving
+from tests.protocol.serving import TIMEOUT_S, Serving
 
 
 def test_aio_msgpack_rpc(serving: Serving) -> None:

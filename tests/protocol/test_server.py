@@ -12,7 +12,7 @@ import pytest
 from brain_daemon.errors import Forbidden
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.peer import PeerCredentials
-from protocol.serving import Serving, answers, request, wait_until
+from tests.protocol.serving import Serving, answers, request, wait_until
 
 
 def test_the_principal_is_what_authenticate_made_of_the_peer(serving: Serving) -> None:
@@ -179,5 +179,6 @@ def test_drain_cuts_off_what_does_not_end_in_time(serving: Serving) -> None:
         sock.sendall(request(1, "hang") + request(2, "ping"))
         answers(sock, 1)
         serving.drain(0.01)
+        assert serving.path.is_socket()  # who made it removes it
         assert serving.server.n_connections == 0
         assert serving.cancelled == ["hang"]
