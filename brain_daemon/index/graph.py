@@ -27,6 +27,8 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
+_NONE: Codes = np.empty(0, np.int32)
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -133,14 +135,12 @@ class EntityGraph:
         """Add ``(id, key)`` pairs, ids ascending; a key that comes back keeps its index."""
         if not entities:
             return self
-        n_before = len(self.keys)
         joined = encode_keys(key for _, key in entities)
         self.keys.count(joined)
-        ids = np.fromiter((entity_id for entity_id, _ in entities), np.int64, len(entities))
         index = self.keys.lookup(joined)
-        entity_id = growable.extend(
-            self.entity_id, np.zeros(len(self.keys) - n_before, np.int64)
-        ).copy()
+        ids = np.fromiter((entity_id for entity_id, _ in entities), np.int64, len(entities))
+        n_new = len(self.keys) - len(self.entity_id)
+        entity_id = np.concatenate((self.entity_id, np.zeros(n_new, np.int64)))
         entity_id[index] = ids
         entity_id.flags.writeable = False
         return replace(
@@ -148,7 +148,7 @@ class EntityGraph:
             entity_id=entity_id,
             known_id=growable.extend(self.known_id, ids),
             known_index=growable.extend(self.known_index, index),
-            degree=np.concatenate((self.degree, np.zeros(len(self.keys) - n_before, np.int32))),
+            degree=np.concatenate((self.degree, np.zeros(n_new, np.int32))),
         )
 
     def link(self, links: Links, n_rows: int) -> "EntityGraph":
@@ -162,23 +162,42 @@ class EntityGraph:
                 np.concatenate((links.evidence, links.evidence)),
             )
             named = links.b[(links.a % 2 == 0) & (links.b % 2 == 1)] // 2
-            degree = degree + np.bincount(named, minlength=len(degree)).astype(np.int32)
-        return replace(self, graph=graph, degree=degree, factors=_factors(degree, n_rows))
+            degree = degree.copy()
+            np.add.at(degree, named, 1)
+        else:
+            named = _NONE
+        return replace(
+            self, graph=graph, degree=degree, factors=_damped(self.factors, degree, named, n_rows)
+        )
 
     def unlink(self, rows: Ints, alive: npt.NDArray[np.uint8]) -> "EntityGraph":
         """Let the degrees forget dying rows; ``alive`` is the mask from before their death."""
         if not len(rows):
             return self
         degree = self.degree.copy()
-        for row in rows.tolist():
-            targets = neighbors(self.graph, 2 * row, alive)[0]
-            degree[targets[targets % 2 == 1] // 2] -= 1
-        return replace(self, degree=degree, factors=_factors(degree, len(alive)))
+        named = [neighbors(self.graph, 2 * row, alive)[0] for row in rows.tolist()]
+        lost = np.concatenate(named)
+        lost = lost[lost % 2 == 1] // 2
+        np.subtract.at(degree, lost, 1)
+        return replace(self, degree=degree, factors=_damped(self.factors, degree, lost, len(alive)))
 
 
-def _factors(degree: Codes, n_rows: int) -> Floats:
-    """Damp hubs: an edge into an entity counts 1 / sqrt(the passages that name it)."""
-    factors = np.ones(2 * max(n_rows, len(degree)), np.float32)
-    factors[1 : 2 * len(degree) : 2] = 1.0 / np.sqrt(np.maximum(degree, 1), dtype=np.float32)
-    factors.flags.writeable = False
-    return factors
+def _damped(factors: Floats, degree: Codes, changed: Codes, n_rows: int) -> Floats:
+    """Damp hubs: an edge into an entity counts 1 / sqrt(the passages that name it).
+
+    Parameters
+    ----------
+    factors : ndarray of float32
+        Those from before.
+    degree : ndarray of int32
+        By entity index.
+    changed : ndarray of int32
+        Entity indices whose degree is another than before.
+    n_rows : int
+        Passages that the graph covers.
+    """
+    damped = np.ones(max(len(factors), 2 * n_rows, 2 * len(degree)), np.float32)
+    damped[: len(factors)] = factors
+    damped[2 * changed + 1] = 1.0 / np.sqrt(np.maximum(degree[changed], 1), dtype=np.float32)
+    damped.flags.writeable = False
+    return damped

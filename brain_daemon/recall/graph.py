@@ -97,7 +97,7 @@ def search(
 
 
 def link_entities(
-    graph: EntityGraph, q: str, visible: Mask, stop_words: Collection[str] = ()
+    graph: EntityGraph, q: str, visible: Mask | None, stop_words: Collection[str] = ()
 ) -> list[int]:
     """Find the entities that a query names, the longest names first.
 
@@ -106,8 +106,9 @@ def link_entities(
     graph : EntityGraph
     q : str
         The query; runs of up to five of its words are looked up as names.
-    visible : ndarray of uint8, shape (n,)
-        An entity without visible evidence is not linked, nor told of.
+    visible : ndarray of uint8, shape (n,), or None
+        An entity without visible evidence is not linked, nor told of. None: all that lives is
+        visible.
     stop_words : collection of str
         Words that are no name when they stand alone.
 
@@ -128,7 +129,9 @@ def link_entities(
         words = range(start, end)
         if taken.isdisjoint(words):
             index = int(found[position])
-            if len(ppr.neighbors(graph.graph, 2 * index + 1, visible)[0]):
+            if graph.degree[index] and (
+                visible is None or len(ppr.neighbors(graph.graph, 2 * index + 1, visible)[0])
+            ):
                 taken.update(words)
                 linked[index] = None
     return list(linked)

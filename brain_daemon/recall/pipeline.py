@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
-from brain_daemon.index.rows import Mask
 from brain_daemon.index.snapshot import Snapshot
-from brain_daemon.index.visibility import Filters
+from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
 from brain_daemon.recall import evidence, fusion, graph, lexical, vector
 from brain_daemon.recall.fusion import FusedHit
@@ -95,7 +94,7 @@ def recall(
         answer |= _nothing_visible(snapshot, principal, now)
         answer["legs"] = dict.fromkeys(LEGS, Ranking(skipped="no chunk is visible").report())
     else:
-        legs = _search(query, snapshot, visible.mask, analyzer, model, settings)
+        legs = _search(query, snapshot, visible, analyzer, model, settings)
         answer["legs"] = _report(legs, snapshot, conn)
         fused = fusion.fuse(legs.by_name(), query.k)
         answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
@@ -124,11 +123,12 @@ def _nothing_visible(snapshot: Snapshot, principal: Principal, now: int) -> dict
 def _search(
     query: QueryDoc,
     snapshot: Snapshot,
-    mask: Mask,
+    visible: Visible,
     analyzer: Analyzer,
     model: StaticModel,
     settings: Settings,
 ) -> _Legs:
+    mask = visible.mask
     depth = max(settings["recall_leg_depth"], query.k)
     terms = analyzer.query(query.q)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
@@ -152,9 +152,11 @@ def _search(
         linked = GraphRanking(skipped="disabled by configuration")
     else:
         stop_words = STOP_WORDS.get(analyzer.language, frozenset())
+        hidden = mask if visible.n_visible < snapshot.n_alive else None
+        entities = graph.link_entities(snapshot.graph, query.q, hidden, stop_words)
         linked = graph.search(
             snapshot.graph,
-            graph.link_entities(snapshot.graph, query.q, mask, stop_words),
+            entities,
             worded.rows if len(worded.rows) else near.rows,
             mask,
             n_documents=snapshot.n_alive,

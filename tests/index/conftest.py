@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from index.stores import MirroredStore
+from tests.index.stores import MirroredStore
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from brain_daemon._ext.ppr import neighbors
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.model import PreparedDocument
-from index.stores import ALICE, BOB, NOW_US, MirroredStore, chunk, document
+from tests.index.stores import ALICE, BOB, NOW_US, MirroredStore, chunk, document
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
 NAMES = ["Ana", "Lisbon", "New York", "foo_bar.baz", "Straße", "成语"]

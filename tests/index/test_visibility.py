@@ -6,7 +6,7 @@ import pytest
 from brain_daemon.index.rows import Attributes, Rows
 from brain_daemon.index.visibility import EVERYTHING, Filters, VisibilityCache, matches
 from brain_daemon.model import Principal, Tags
-from index.stores import ALICE, BOB, NOW_US
+from tests.index.stores import ALICE, BOB, NOW_US
 
 TAGS = Tags(owner="alice", created_at_us=NOW_US - 100)
 

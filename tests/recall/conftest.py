@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from brain_daemon.embedding.model import StaticModel
-from recall.memories import Memories
+from tests.recall.memories import Memories
 
 
 @pytest.fixture(scope="session")

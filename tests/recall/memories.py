@@ -5,7 +5,6 @@ from typing import Any
 
 import apsw
 import numpy as np
-from index.stores import ALICE, ANALYZER, NOW_US, MirroredStore
 
 from brain_daemon.config import SETTINGS
 from brain_daemon.embedding.model import StaticModel
@@ -14,6 +13,7 @@ from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal
 from brain_daemon.recall import pipeline
 from brain_daemon.recall.query import decode_query
+from tests.index.stores import ALICE, ANALYZER, NOW_US, MirroredStore
 
 DEFAULTS = {setting.name: setting.default for setting in SETTINGS}
 

@@ -1,7 +1,7 @@
 import pytest
-from index.stores import ANALYZER
 
 from brain_daemon.recall.evidence import SNIPPET_CHARS, excerpt
+from tests.index.stores import ANALYZER
 
 FILLER = "Nothing of note happened on that day. "
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from brain_daemon._ext.ppr import topk_ppr
-from index.stores import BOB, chunk, document
 
+from brain_daemon._ext.ppr import topk_ppr
 from brain_daemon.recall.graph import link_entities, search
 from brain_daemon.text.stopwords import STOP_WORDS
-from recall.memories import Memories
+from tests.index.stores import BOB, chunk, document
+from tests.recall.memories import Memories
 
 NOWHERE = np.zeros(256, np.float32)
 STOP = STOP_WORDS["english"]

@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 import pytest
-from index.stores import ANALYZER, MirroredStore, chunk, document
 
 from brain_daemon.recall import lexical
 from brain_daemon.store import fulltext
-from recall.memories import Memories
+from tests.index.stores import ANALYZER, MirroredStore, chunk, document
+from tests.recall.memories import Memories
 
 RARE = [f"rare{i}" for i in range(40)]
 PLAIN = ["the", "river", "runs", "past", "and", "Łódź", "naïve", "Straße", "don't"]

@@ -4,12 +4,12 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
-from index.stores import ALICE, BOB, chunk, document
 
 from brain_daemon._ext.distance import set_simd_tier, simd_tier, simd_tiers
 from brain_daemon.store import connection
 from brain_daemon.timestamps import now_us
-from recall.memories import Memories
+from tests.index.stores import ALICE, BOB, chunk, document
+from tests.recall.memories import Memories
 
 NOWHERE = np.zeros(256, np.float32)
 

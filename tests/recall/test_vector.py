@@ -1,10 +1,10 @@
 import numpy as np
-from index.stores import direction
 
 from brain_daemon._ext.distance import quantize_int8
 from brain_daemon.index.vectors import Vectors
 from brain_daemon.recall import vector
-from recall.memories import Memories
+from tests.index.stores import direction
+from tests.recall.memories import Memories
 
 DIM = 128
 
