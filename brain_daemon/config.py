@@ -46,11 +46,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("recall_bit_candidates", 400, "Candidates of the bit scan above that.", 100, 10_000),
     Setting("recall_inline_rows", 200_000, "Above so many rows recall runs on a thread.", 0, 1e9),
     Setting("graph_damping", 0.5, "Damping of Personalized PageRank.", 0.05, 0.95),
-    Setting("graph_epsilon", 1e-5, "Residual at which forward push stops.", 1e-8, 1e-2),
+    Setting("graph_epsilon", 1e-4, "Residual at which forward push stops.", 1e-8, 1e-2),
     Setting("max_message_bytes", 8 << 20, "Largest request.", 4096, 1 << 30),
     Setting("max_response_bytes", 32 << 20, "Largest response.", 4096, 1 << 30),
     Setting("max_depth", 32, "Containers within one another in a request.", 4, 256),
-    Setting("max_items", 100_000, "Container entries in a request.", 100, 1e8),
+    Setting("max_items", 200_000, "Container entries in a request.", 100, 1e8),
     Setting("max_connections", 4096, "Connections at one time.", 1, 1_000_000),
     Setting("max_in_flight", 128, "Unanswered calls of one connection.", 1, 100_000),
     Setting("max_unsent_bytes", 256 << 10, "Unread responses of one connection.", 4096, 1 << 30),
@@ -60,6 +60,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("drain_timeout_ms", 10_000, "How long SIGTERM waits for open calls.", 0, 3.6e6),
     Setting("write_batch", 256, "Most writes in one commit.", 1, 10_000),
     Setting("write_queue", 4096, "Writes that may wait before overloaded is answered.", 1, 1e6),
+    Setting("max_text_bytes", 2 << 20, "Longest text of one memory, UTF-8.", 1024, 1 << 28),
     Setting("inline_text_bytes", 16_384, "Longer texts are prepared on a thread.", 0, 1 << 30),
 )
 _TRUE = {"true", "1", "yes", "on"}

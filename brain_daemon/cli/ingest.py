@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 32
 PAGE_DOCUMENTS = 1000
-# What a request holds beside the content: the URI (at most 4 KiB of path, percent-encoded), tags.
-_ENVELOPE_BYTES = 16_384
 STATUSES = ("new", "changed", "unchanged", "empty", "vanished", "forgotten", "skipped", "failed")
 
 
@@ -118,7 +116,7 @@ def store(
         The daemon went away; what it stored before stays, and the same ingest goes on from there.
     """
     limits = client.call("hello").get("limits") or {}
-    max_bytes = int(limits.get("max_message_bytes", 1 << 20)) - _ENVELOPE_BYTES
+    max_bytes = int(limits.get("max_text_bytes", 1 << 20))
     outcomes: dict[str, Outcome] = {}
     sent: list[Note] = []
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from brain_daemon._ext import distance
 from brain_daemon.embedding.model import StaticModel
-from brain_daemon.errors import BadRequest
+from brain_daemon.errors import BadRequest, TooLarge
 from brain_daemon.ingest import inline, markdown
 from brain_daemon.ingest.chunking import Chunk, chunk_markdown, chunk_text
 from brain_daemon.ingest.entities import mentions
@@ -26,6 +26,8 @@ from brain_daemon.ingest.inline import Hashtag, Link, Region
 from brain_daemon.model import PreparedChunk, PreparedDocument, Relation, Tags, Terms
 from brain_daemon.text.analyzer import Analyzer
 from brain_daemon.text.names import entity_key
+
+MAX_CHUNKS = 8192  # of one document, so that it also fits one message when it is exported
 
 # Raised when the same input is cut or read differently, so that it is stored anew.
 _READING_VERSION = 1
@@ -240,6 +242,12 @@ def _document(
             f"the text has {len(source)} characters and all of them are whitespace; "
             "give at least one other character",
             field="text",
+        )
+    if len(reading.chunks) > MAX_CHUNKS:
+        raise TooLarge(
+            f"the text falls into {len(reading.chunks)} chunks, limit {MAX_CHUNKS}; store it in "
+            "several documents",
+            limit=MAX_CHUNKS,
         )
     vectors = embed(model, [(title, c.heading_path, c.text) for c in reading.chunks])
     prepared = []

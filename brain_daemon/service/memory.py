@@ -84,8 +84,13 @@ class Memory:
 
     def _publish(self, changes: list[Change]) -> None:
         try:
-            self.snapshot = self.snapshot.advance(changes)
+            following = self.snapshot.advance(changes)
         except Exception:
             # The commit stands, so the mirror must follow it: fall back to a full load.
             log.exception("could not advance the index; loading it from the store")
             self.reload(self.reader())
+            return
+        if following.needs_rebuild:
+            self.reload(self.reader())
+        else:
+            self.snapshot = following

@@ -9,7 +9,6 @@ import msgspec
 from brain_daemon.model import Principal
 from brain_daemon.service.memory import Memory
 
-
 Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Cursor = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 

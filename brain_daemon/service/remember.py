@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import apsw
 import msgspec
 
-from brain_daemon.errors import BadRequest, NotFound
+from brain_daemon.errors import BadRequest, NotFound, TooLarge
 from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
 from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
@@ -70,6 +70,7 @@ class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def remember(memory: Memory, params: RememberParams, principal: Principal) -> WriteJob:
     """Prepare one text; see docs/protocol.md for the fields."""
+    _check_size(memory, "text", params.text)
     document = prepare.prepare_memory(
         text=params.text,
         title=params.title,
@@ -88,6 +89,7 @@ def ingest_markdown(
     memory: Memory, params: MarkdownParams, principal: Principal
 ) -> WriteJob | dict[str, Any]:
     """Prepare one Markdown document; ``dry_run`` only tells what storing it would do."""
+    _check_size(memory, "content", params.content)
     document = prepare.prepare_markdown(
         content=params.content,
         uri=params.uri,
@@ -193,6 +195,18 @@ def _tags(
         thread=thread,
         seq=seq,
     )
+
+
+def _check_size(memory: Memory, field: str, text: str) -> None:
+    limit = memory.settings["max_text_bytes"]
+    n_bytes = len(text.encode())
+    if n_bytes > limit:
+        raise TooLarge(
+            f"{field} has {n_bytes} bytes, limit {limit}; store it in several documents, or raise "
+            "max_text_bytes",
+            field=field,
+            limit=limit,
+        )
 
 
 def _relations(params: TagParams) -> tuple[Relation, ...]:

@@ -5,7 +5,7 @@ vectors are derived anew on import, so the receiving store may have another mode
 """
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import apsw
 import msgspec
@@ -33,6 +33,8 @@ MAX_RECORDS = 1000
 PAGE_BYTES = 2 << 20  # of text, after which a page ends: well below the smallest response limit
 
 
+# "kind:name" and not a pair: one entry instead of three against the limit of entries in a message.
+MentionText = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(get_args(EntityKind))}):.")]
 LineNumber = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
 
@@ -40,7 +42,7 @@ class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     text: str
     heading_path: tuple[str, ...]
     lines: tuple[LineNumber, LineNumber]
-    mentions: tuple[tuple[str, EntityKind], ...] = ()
+    mentions: tuple[MentionText, ...] = ()
     relations: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -148,7 +150,7 @@ def _record(
                 "text": chunk.text,
                 "heading_path": list(chunk.heading_path),
                 "lines": [chunk.line_start, chunk.line_end],
-                "mentions": [[mention.name, mention.kind] for mention in mentions],
+                "mentions": [f"{mention.kind}:{mention.name}" for mention in mentions],
                 "relations": [[r.subject, r.relation, r.object] for r in relations],
             }
             for chunk, mentions, relations in chunks
@@ -190,12 +192,17 @@ def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
                 ),
                 vector=vector,
                 scale=scale,
-                mentions=tuple(Mention(name, kind) for name, kind in chunk.mentions),
+                mentions=tuple(_mention(text) for text in chunk.mentions),
                 relations=tuple(Relation(*relation) for relation in chunk.relations),
             )
             for chunk, (vector, scale) in zip(record.chunks, embedded, strict=True)
         ),
     )
+
+
+def _mention(text: str) -> Mention:
+    kind, _, name = text.partition(":")
+    return Mention(name, cast(EntityKind, kind))
 
 
 OPERATIONS = (

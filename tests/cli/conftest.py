@@ -23,7 +23,7 @@ class Stand:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.answers: dict[str, Any] = {"hello": {"limits": {"max_message_bytes": 1 << 20}}}
+        self.answers: dict[str, Any] = {"hello": {"limits": {"max_text_bytes": 1 << 19}}}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))

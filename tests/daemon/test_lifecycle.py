@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import Daemon
 
 from brain_daemon.daemon.main import EXIT_CONFIGURATION, EXIT_TEMPORARY
+from tests.daemon_process import Daemon
 
 
 def test_sigterm_drains_and_exits_zero(daemon: Daemon) -> None:

@@ -8,10 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-from conftest import Daemon
-
 from brain_daemon.client import Client
 from brain_daemon.errors import BrainError
+from tests.daemon_process import Daemon
 
 CYCLES = int(os.environ.get("BRAIN_KILL_CYCLES", "6"))
 

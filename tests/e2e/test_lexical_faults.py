@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from brain_daemon.client import Client
+from brain_daemon.errors import BadRequest
+from tests.daemon_process import Daemon
 
 MEMORIES = {
     "dec": "Decision DEC-0054 moved the archive to cold storage",
@@ -29,8 +31,6 @@ MEMORIES = {
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    from conftest import Daemon
-
     daemon = Daemon(tmp_path_factory.mktemp("lexical")).start()
     with daemon.client() as client:
         for uri, text in MEMORIES.items():
@@ -105,8 +105,6 @@ def test_no_character_is_syntax(filled: Client, q: str) -> None:
 
 @pytest.mark.parametrize("q", ["", "   ", "\n\t", "\u3000"])
 def test_nothing_asked_is_a_typed_error_or_says_so(filled: Client, q: str) -> None:
-    from brain_daemon.errors import BadRequest
-
     with pytest.raises(BadRequest, match="q"):
         filled.recall(q=q)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgpack
 import pytest
-from conftest import Daemon
+
+from tests.daemon_process import Daemon
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Daemon
 
 from brain_daemon.client import Client
-from brain_daemon.errors import BadRequest, BrainError, Forbidden, NotFound
+from brain_daemon.errors import BadRequest, BrainError, Forbidden, NotFound, TooLarge
+from tests.daemon_process import Daemon
 
 
 def uris(answer: dict[str, Any]) -> list[str]:
@@ -404,3 +404,27 @@ def test_texts_without_direction(client: Client, text: str) -> None:
         for hit in answer["hits"]:
             vector = hit["provenance"]["vector"]
             assert vector is None or vector["cosine"] > 0
+
+
+def test_largest_document_survives_export_and_import(daemon: Daemon, tmp_path: Path) -> None:
+    with daemon.client(timeout_s=120) as client:
+        limit = client.hello()["limits"]["max_text_bytes"]
+        line = "## Part {i}\n\nNote {i} of Ana Silva on `mod_{i}::run`, 图书馆 #tag{i}.\n\n"
+        parts = [line.format(i=i) for i in range(limit // 75)]
+        content = "".join(parts)[: limit // 2]
+        with pytest.raises(TooLarge, match="bytes, limit"):
+            client.remember(text="x " * (limit // 2 + 1))
+        with pytest.raises(TooLarge, match="chunks, limit"):
+            client.ingest_markdown(content="# a\n\nb\n\n" * 20_000, uri="many.md")
+        made = client.ingest_markdown(content="".join(parts[:8000]), uri="dense.md")
+        assert len(made["chunk_ids"]) > 2000
+        client.remember(text=content, uri="long")
+        stats = client.stats()
+    file = tmp_path / "all.ndjson"
+    daemon.cli("export", "--output", str(file))
+    other = Daemon(tmp_path / "other").start()
+    other.cli("import", str(file))
+    with other.client() as twin:
+        for count in ("documents", "chunks", "entities", "mentions", "edges"):
+            assert twin.stats()[count] == stats[count], count
+    assert other.stop() == 0

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Daemon
 
 from brain_daemon.client import Client
+from tests.daemon_process import ROOT, Daemon
 
 
 @pytest.fixture(scope="module")
