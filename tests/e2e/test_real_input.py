@@ -21,11 +21,12 @@ def vault(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.mark.parametrize(
     ("q", "file"),
     [
-        ("What do the CLI subcommands do?", "cli-reference.md"),
-        ("How do I deploy it behind a reverse proxy?", "deployment.md"),
         ("which environment variables configure the server", "configuration.md"),
-        ("How does it map to the OWASP agentic top ten?", "OWASP_AGENTIC_2026.md"),
-        ("Who is the product for, which audiences?", "audiences.md"),
+        ("What trust assumptions does the SSO proxy header make?", "proxy-sso.md"),
+        ("how is a memory poisoning attack mitigated", "MEMGHOST_MITIGATION.md"),
+        ("how much memory does the docker container need", "docker.md"),
+        ("how do I rotate the API token", "deployment.md"),
+        ("What risks does the OWASP agentic list name?", "OWASP_AGENTIC_2026.md"),
         ("questions a procurement team asks in an RFP", "RFP_RESPONSE_KIT.md"),
     ],
 )
