@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -19,67 +21,56 @@ from rich.rule import Rule
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 QUESTIONS = (
-    ["recall", "How do I keep a daemon running after I log out?"],
-    ["recall", "what happens to a memory when the power fails", "--k", "3"],
-    [
-        "recall",
-        "why is the socket answer different from a plain keyword search?",
-        "--k",
-        "2",
-        "--explain",
-    ],
+    ["recall", "Are forgotten words really gone from the file?", "--k", "2"],
+    ["recall", "how do I switch to another embedding model", "--k", "2"],
+    ["recall", "Which of Ana Reis' colleagues has a key?", "--k", "3", "--explain"],
+)
+MEMORIES = (
+    "Ana Reis moved to Lisbon in May. She works with Tomas Holub on the harbour cranes.",
+    "Tomas Holub keeps the spare key to the crane cabin.",
 )
 NEXT_STEPS = """\
 [bold]Keep a daemon of your own[/bold]
 
   . .venv/bin/activate
-  brain-daemon serve &            [dim]# your own socket and store, private to you[/dim]
+  brain-daemon serve &       [dim]# your own socket and store, private to you[/dim]
   brain remember "The boiler was serviced in May 2026"
-  brain ingest ~/notes            [dim]# files or whole vaults, again when they change[/dim]
+  brain ingest ~/notes       [dim]# files or vaults, again when they change[/dim]
   brain recall "when was the boiler serviced?"
 
-The README shows how to run it as a service of your user session."""
+docs/quickstart.md shows how to run it as a service of your user session."""
 
 console = Console(highlight=False)
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="brain-demo-") as folder:
-        daemon = start(Path(folder))
-        try:
-            tour(Path(folder) / "brain.sock")
-        finally:
-            daemon.terminate()
-            daemon.wait(timeout=30)
+    with tempfile.TemporaryDirectory(prefix="brain-demo-") as name, daemon(Path(name)) as path:
+        tour(path)
     console.print(Rule())
     console.print(NEXT_STEPS)
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Start the daemon and wait until it says that it is ready."""
-    notify = folder / "notify.sock"
-    command = [BIN / "brain-daemon", "serve", "--store", folder / "store"]
-    command += ["--socket", folder / "brain.sock", "--log-level", "warning"]
+@contextmanager
+def daemon(folder: Path) -> Iterator[Path]:
+    """Run a daemon and give its socket once it says that it is ready, as systemd would."""
+    notify, path = folder / "notify.sock", folder / "brain.sock"
+    command = [BIN / "brain-daemon", "serve", "--store", folder / "store", "--socket", path]
+    environment = {**os.environ, "NOTIFY_SOCKET": os.fspath(notify), "BRAIN_LOG_LEVEL": "warning"}
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(os.fspath(notify))
         channel.settimeout(60)
-        daemon = subprocess.Popen(command, env={**os.environ, "NOTIFY_SOCKET": os.fspath(notify)})
-        channel.recv(256)
-    return daemon
+        with subprocess.Popen(command, env=environment) as process:
+            try:
+                channel.recv(256)
+                yield path
+            finally:
+                process.terminate()
 
 
 def tour(socket_path: Path) -> None:
-    documents = ["README.md", "docs"]
-    brain(socket_path, ["ingest", *documents])
-    brain(
-        socket_path,
-        [
-            "remember",
-            "The demo was run to see whether local memory is worth having.",
-            "--title",
-            "Demo note",
-        ],
-    )
+    brain(socket_path, ["ingest", "README.md", "docs"])
+    for text in MEMORIES:
+        brain(socket_path, ["remember", text])
     for question in QUESTIONS:
         brain(socket_path, question)
     brain(socket_path, ["status"])

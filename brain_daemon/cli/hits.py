@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brain_daemon.cli.output import console, plain, safe, table
+from brain_daemon.cli.output import console, plain, safe, safe_lines, table
 from brain_daemon.cli.vault import path_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LEGS = ("vector", "lexical", "graph")
 RRF_K = 60
 _SNIPPET_CHARS = 300
+_SNIPPET_LINES = 8
 # Leg -> the key of its raw score in the provenance, and the name that a person reads.
 _RAW_SCORE = {"vector": ("cosine", "cos"), "lexical": ("bm25", "bm25"), "graph": ("score", "ppr")}
 
@@ -85,17 +86,31 @@ def where(hit: Mapping[str, Any]) -> Text:
 
 
 def snippet(hit: Mapping[str, Any]) -> Text:
-    """Give the snippet with the matched words set off; ``highlights`` are UTF-8 byte ranges."""
+    """Give the snippet, line by line, with the matched words set off."""
     from rich.text import Text
 
+    drawn = Text()
+    for part, matched in evidence(hit):
+        drawn.append(safe_lines(part), style="bold yellow" if matched else "")
+    lines = [line for line in drawn.split("\n") if line.plain.strip()]
+    if len(lines) > _SNIPPET_LINES:
+        lines[_SNIPPET_LINES:] = [Text("…")]
+    return Text("\n").join(lines)
+
+
+def evidence(hit: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Cut the snippet at its ``highlights``, which are UTF-8 byte ranges; True marks matches."""
     shown = hit.get("snippet")
     if shown is None:
         text = str(hit.get("text") or "")
         shown = text if len(text) <= _SNIPPET_CHARS else text[:_SNIPPET_CHARS] + "…"
-    drawn = Text()
-    for part, matched in split_at(str(shown), hit.get("highlights") or []):
-        drawn.append(safe(part), style="bold yellow" if matched else "")
-    return drawn
+    return split_at(str(shown), hit.get("highlights") or [])
+
+
+def matched_words(hit: Mapping[str, Any]) -> list[str]:
+    """Give the words of the snippet that matched, as they stand there, each once."""
+    words = {part.casefold(): part for part, matched in evidence(hit) if matched}
+    return list(words.values())
 
 
 def split_at(text: str, ranges: Sequence[Any]) -> Iterator[tuple[str, bool]]:
@@ -133,8 +148,7 @@ def why(hit: Mapping[str, Any]) -> Text:
     drawn.append("why  ", style="dim")
     listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
     drawn.append(
-        " · ".join(reason(leg, found, hit.get("id")) for leg, found in listed if found)
-        or "no leg is named",
+        " · ".join(reason(leg, found, hit) for leg, found in listed if found) or "no leg is named",
         style="green",
     )
     return drawn
@@ -146,15 +160,16 @@ def of_leg(hit: Mapping[str, Any], leg: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) and found.get("rank") else None
 
 
-def reason(leg: str, found: Mapping[str, Any], hit_id: Any = None) -> str:
-    """Say why a leg listed a hit: ``lexical #1 bm25 7.9 (lisbon, move)``."""
+def reason(leg: str, found: Mapping[str, Any], hit: Mapping[str, Any]) -> str:
+    """Say why a leg listed a hit: ``lexical #1 bm25 7.9 (moved, Lisbon)``."""
     text = f"{leg} #{found['rank']}"
     key, name = _RAW_SCORE[leg]
     if leg != "graph" and isinstance(found.get(key), int | float):
         text += f" {name} {found[key]:.{2 if leg == 'vector' else 1}f}"
-    if found.get("terms"):
-        text += f" ({', '.join(safe(str(term)) for term in found['terms'])})"
-    if via := graph_path(found.get("path") or [], hit_id):
+    if terms := found.get("terms"):
+        # The terms are stems; the words in the snippet read better, where it shows any.
+        text += f" ({', '.join(safe(str(word)) for word in matched_words(hit) or terms)})"
+    if via := graph_path(found.get("path") or [], hit.get("id")):
         text += f" via {via}"
     return text
 

@@ -247,12 +247,15 @@ def print_report(outcomes: list[Outcome], *, dry_run: bool, prune: bool) -> None
     """Print the counts, then each path that someone should look at, and why."""
     from rich.text import Text
 
-    from brain_daemon.cli.output import console, table
+    from brain_daemon.cli.output import console
 
     screen = console()
     counts = Counter(outcome.status for outcome in outcomes)
-    shown = [status for status in STATUSES if counts[status]]
-    screen.print(table(shown or ["files"], [[counts[status] for status in shown] or [0]]))
+    summary = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
+    line = Text(summary or "no files", style="bold")
+    if n_chunks := sum(outcome.chunks for outcome in outcomes):
+        line.append(f" · {count(n_chunks, 'chunk')} stored", style="not bold")
+    screen.print(line)
     notable = {"failed": "red", "skipped": "yellow", "vanished": "yellow", "forgotten": "yellow"}
     for outcome in outcomes:
         style = notable.get(outcome.status) or ("yellow" if outcome.reason else None)
@@ -266,5 +269,3 @@ def print_report(outcomes: list[Outcome], *, dry_run: bool, prune: bool) -> None
         screen.print("vanished notes stay in the store; forget them with --prune", style="dim")
     if dry_run:
         screen.print("dry run: nothing was stored or forgotten", style="dim")
-    elif n_chunks := sum(outcome.chunks for outcome in outcomes):
-        screen.print(f"held in {count(n_chunks, 'chunk')}", style="dim")

@@ -54,13 +54,28 @@ def test_a_hit_has_its_place_its_words_and_its_reasons(capsys: pytest.CaptureFix
     assert shown[1].strip() == "/notes/Ana and co.md:12-18 · 2026-05-01 · people · id 7"
     assert shown[2].strip() == "Ána moved to Lisbon in May."
     assert shown[3].strip() == (
-        "why  vector #2 cos 0.61 · lexical #1 bm25 7.9 (lisbon, move) · "
+        "why  vector #2 cos 0.61 · lexical #1 bm25 7.9 (moved, Lisbon) · "
         "graph #3 via Ana → chunk 9 → Lisbon"
     )
     assert shown[-1] == (
         "vector (100) + lexical (1,200) · graph skipped (disabled by request) · "
         "1,234 chunks visible · 1.53 ms"
     )
+
+
+def test_a_snippet_keeps_its_lines_and_is_bounded() -> None:
+    hit = {"snippet": "a\n\n  b\x1b\n" + "row\n" * 20, "highlights": []}
+    lines = hits.snippet(hit).plain.splitlines()
+    assert lines[:3] == ["a", "  b\\x1b", "row"]
+    assert lines[-1] == "…"
+    assert len(lines) == 9
+
+
+def test_terms_are_shown_where_the_snippet_shows_no_match(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = printed({**ANSWER, "hits": [{**HIT, "highlights": []}]}, capsys)
+    assert "bm25 7.9 (lisbon, move)" in shown
 
 
 def test_highlights_are_byte_ranges() -> None:
@@ -90,7 +105,7 @@ def test_a_leg_that_did_not_list_the_hit_is_not_a_reason(
 ) -> None:
     provenance = {**HIT["provenance"], "vector": None, "graph": {"rank": 0, "score": 0.0}}
     shown = printed({**ANSWER, "hits": [{**HIT, "provenance": provenance}]}, capsys, explain=True)
-    assert "why  lexical #1 bm25 7.9 (lisbon, move)\n" in shown
+    assert "why  lexical #1 bm25 7.9 (moved, Lisbon)\n" in shown
     assert " 1/61 = 0.04839" in shown
 
 
@@ -132,7 +147,7 @@ def test_never_silently_empty(
 
 
 def test_a_seed_of_the_graph_leg_has_no_way_to_it() -> None:
-    assert hits.reason("graph", {"rank": 1, "path": ["query", "chunk 7"]}, 7) == "graph #1"
+    assert hits.reason("graph", {"rank": 1, "path": ["query", "chunk 7"]}, {"id": 7}) == "graph #1"
 
 
 def test_an_answer_without_optional_keys_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
