@@ -23,10 +23,10 @@ BIN = Path(sys.executable).parent
 QUESTIONS = (
     ["recall", "Are forgotten words really gone from the file?", "--k", "2"],
     ["recall", "how do I switch to another embedding model", "--k", "2"],
-    ["recall", "Which of Ana Reis' colleagues has a key?", "--k", "3", "--explain"],
+    ["recall", "Which of Mira Reis' colleagues has a key?", "--k", "3", "--explain"],
 )
 MEMORIES = (
-    "Ana Reis moved to Lisbon in May. She works with Tomas Holub on the harbour cranes.",
+    "Mira Reis moved to Porto in May. She works with Tomas Holub on the harbour cranes.",
     "Tomas Holub keeps the spare key to the crane cabin.",
 )
 NEXT_STEPS = """\
