@@ -23,11 +23,11 @@ BIN = Path(sys.executable).parent
 QUESTIONS = (
     ["recall", "Are forgotten words really gone from the file?", "--k", "2"],
     ["recall", "how do I switch to another embedding model", "--k", "2"],
-    ["recall", "Which of Mira Reis' colleagues has a key?", "--k", "3", "--explain"],
+    ["recall", "Whom can I call about the cranes on a Friday?", "--k", "2", "--explain"],
 )
 MEMORIES = (
     "Mira Reis moved to Porto in May. She works with Tomas Holub on the harbour cranes.",
-    "Tomas Holub keeps the spare key to the crane cabin.",
+    "Tomas Holub is on call every Friday night, phone 4411.",
 )
 NEXT_STEPS = """\
 [bold]Keep a daemon of your own[/bold]
