@@ -10,7 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,9 @@ class Writer(threading.Thread):
         self._publish = publish
         self._max_batch = max_batch
         self._max_waiting = max_waiting
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._gathered: list[_Waiting] = []
+        self._n_waiting = 0
+        self._queue: queue.SimpleQueue[list[_Waiting]] = queue.SimpleQueue()
 
     def submit(self, job: WriteJob | ExclusiveJob) -> asyncio.Future[Any]:
         """Queue a job from the event loop's thread; the future resolves after its commit.
@@ -96,40 +98,65 @@ class Writer(threading.Thread):
         """
         if self.failure is not None:
             raise StoreDegraded(f"the store takes no writes: {self.failure}; restart the daemon")
-        if self._queue.qsize() >= self._max_waiting:
+        if self._n_waiting >= self._max_waiting:
             raise Overloaded(
                 f"{self._max_waiting} writes are waiting; try again in {RETRY_AFTER_MS} ms",
                 retry_after_ms=RETRY_AFTER_MS,
             )
-        future = asyncio.get_running_loop().create_future()
-        self._queue.put(_Waiting(job, future))
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if not self._gathered:
+            # Whatever else this turn of the loop brings shares the commit.
+            loop.call_soon(self._hand_over)
+        self._gathered.append(_Waiting(job, future))
+        self._n_waiting += 1
+        future.add_done_callback(self._note_done)
         return future
 
     def stop(self) -> None:
         """Finish what waits, then end the thread and close its connection."""
-        self._queue.put(None)
+        self._hand_over()
+        self._queue.put([])
         self.join()
+
+    def _hand_over(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        if gathered:
+            self._queue.put(gathered)
+
+    def _note_done(self, future: asyncio.Future[Any]) -> None:
+        self._n_waiting -= 1
 
     def run(self) -> None:
         stopping = False
         while not stopping:
-            batch: list[_Waiting] = []
-            alone: _Waiting | None = None
-            item = self._queue.get()
-            while item is not None:
-                if isinstance(item.job, ExclusiveJob):
-                    alone = item
-                    break
-                batch.append(item)
-                if len(batch) >= self._max_batch or self._queue.empty():
-                    break
-                item = self._queue.get()
-            stopping = item is None
-            if batch:
-                self._commit(batch)
-            if alone is not None:
-                self._run_alone(alone)
+            waiting = self._queue.get()
+            while waiting and len(waiting) < self._max_batch and not self._queue.empty():
+                more = self._queue.get()
+                stopping = not more
+                waiting += more
+            stopping = stopping or not waiting
+            for batch in self._batches(waiting):
+                if isinstance(batch[0].job, ExclusiveJob):
+                    self._run_alone(batch[0])
+                else:
+                    self._commit(batch)
         self._connection.close()
+
+    def _batches(self, waiting: list[_Waiting]) -> Iterator[list[_Waiting]]:
+        """Cut jobs into what one commit takes, in order; an exclusive job is alone."""
+        batch: list[_Waiting] = []
+        for each in waiting:
+            alone = isinstance(each.job, ExclusiveJob)
+            if batch and (alone or len(batch) == self._max_batch):
+                yield batch
+                batch = []
+            if alone:
+                yield [each]
+            else:
+                batch.append(each)
+        if batch:
+            yield batch
 
     def _commit(self, batch: list[_Waiting]) -> None:
         try:
