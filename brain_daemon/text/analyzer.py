@@ -40,8 +40,11 @@ FTS5_TOKENIZE = """'ascii tokenchars ''!"#$%&''''()*+,-./:;<=>?@[\\]^_`{|}~'''""
 """SQL literal for FTS5's ``tokenize=``: splits terms at spaces and nowhere else."""
 
 MAX_TERM_CHARS = 64
-_CACHE_ENTRIES = 20_000
+_GENERATION_ENTRIES = 10_000  # the cache holds two
 _CACHED_CHARS = 40  # longer surfaces hardly ever repeat
+_TRAILING = ".:'"  # a word before it is the same word
+# Languages whose stems begin as their words do (Indonesian, say, drops prefixes).
+_KEEP_INITIALS = frozenset({"english", "none"})
 
 _SPACE = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ASCII_BREAKS = r"!\"()*,;<=>?\[\]^`{|}"
@@ -124,6 +127,7 @@ class Analyzer:
             )
         self.language = language
         self._entry = _Cache(language).__getitem__
+        self._keeps_initials = language in _KEEP_INITIALS
 
     def index(self, title: str, body: str) -> Terms:
         """Analyse a chunk for the index.
@@ -205,6 +209,15 @@ class Analyzer:
     def _surfaces_with(self, text: str, terms: Set[str]) -> list[tuple[int, str]]:
         """Start of each surface that has one of the terms, and the surface; ascending."""
         distinct = set(_surfaces.findall(text))
+        if self._keeps_initials:
+            # Most words need no analysis: their initial is that of none of the terms.
+            initials = {term[0] for term in terms}
+            distinct = {
+                surface
+                for surface in distinct
+                if surface[0].lower() in initials
+                or not (surface.isascii() and surface.rstrip(_TRAILING).isalpha())
+            }
         located: list[tuple[int, str]] = []
         for surface, (body, extra, _) in zip(distinct, map(self._entry, distinct), strict=True):
             if body not in terms and (
@@ -237,24 +250,34 @@ class Analyzer:
 class _Cache(dict[str, Entry]):
     """Surface to entry; an absent surface is analysed on access.
 
-    Emptied when full: cheaper than a usage order, and the common words are back at once.
+    When full it becomes the older of two generations: what is asked again moves to the younger,
+    so that common words stay and rare ones leave.
     """
 
     def __init__(self, language: str) -> None:
         super().__init__()
+        self._older: dict[str, Entry] = {}
         self._stop_words = STOP_WORDS.get(language, frozenset())
         # Our cache is above the stemmer's, and without its own the stemmer keeps no state.
         self._stem_word = None if language == "none" else Stemmer.Stemmer(language, 0).stemWord
 
     def __missing__(self, surface: str) -> Entry:
-        entry = self._analyse(surface)
+        core = surface.rstrip(_TRAILING)
+        if core != surface and core.isascii() and core.isalpha():
+            return self[core]
+        entry = self._older.get(surface) or self._analyse(surface)
         if len(surface) <= _CACHED_CHARS:
-            if len(self) >= _CACHE_ENTRIES:
+            if len(self) >= _GENERATION_ENTRIES:
+                self._older = dict(self)
                 self.clear()
             self[surface] = entry
         return entry
 
     def _analyse(self, surface: str) -> Entry:
+        if surface.isascii() and surface.isalpha() and _has_no_hump(surface):
+            word = surface.lower()
+            term = self._term(word)
+            return term, "", "" if word in self._stop_words else term
         body: list[str] = []
         extra: list[str] = []
         query: list[str] = []
@@ -306,6 +329,10 @@ class _Cache(dict[str, Entry]):
         if self._stem_word is None or _unstemmed.search(word):
             return word
         return self._stem_word(word) or word
+
+
+def _has_no_hump(word: str) -> bool:
+    return word[1:].islower() or word.isupper() or word.islower()
 
 
 def _split(surface: str) -> Iterator[tuple[int, str, str | None]]:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain_daemon.errors import BadRequest
+from brain_daemon.text import analyzer as analyzer_module
 from brain_daemon.text.analyzer import FTS5_TOKENIZE, MAX_TERM_CHARS, Analyzer
 
 ENGLISH = Analyzer()
@@ -350,3 +351,23 @@ def test_threads_share_an_analyzer():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("language", ["english", "none", "german"])
+@given(word=st.from_regex(r"[A-Za-z]{1,12}[.:']{0,2}", fullmatch=True))
+def test_the_short_way_for_plain_words_is_the_long_way(language: str, word: str) -> None:
+    short = analyzer_module._Cache(language)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(analyzer_module, "_has_no_hump", lambda _: False)
+        long_way = analyzer_module._Cache(language)._analyse(word)
+    assert short[word] == long_way
+
+
+def test_common_surfaces_outlive_a_full_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyzer_module, "_GENERATION_ENTRIES", 10)
+    cache = analyzer_module._Cache("english")
+    for number in range(100):
+        assert cache["common"][0] == "common"
+        assert cache[f"x{number}"][0] == f"x{number}"
+        assert len(cache) + len(cache._older) <= 20
+        assert "common" in cache or "common" in cache._older
