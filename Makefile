@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(wildcard _ext/*.pyx _ext/*.c _ext/*.h) setup.py pyproject.toml
+SOURCES := $(wildcard _ext/*.pyx _ext/*.h) _ext/kernels.c setup.py pyproject.toml
 
-.PHONY: demo test lint types bench clean aarch64 help
+.PHONY: help demo test lint types aarch64 bench kill9 sanitize clean
 
 help:  ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,7 +18,7 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install -q -e '.[test,lint]'
+	$(BIN)/python -m pip install -q --group test --group lint
 	@touch $@
 
 demo: $(VENV)/.installed  ## Build, start a daemon on a temporary store, ingest the docs, ask
@@ -35,14 +35,21 @@ lint: $(VENV)/.installed-test  ## ruff and cython-lint
 types: $(VENV)/.installed-test  ## mypy, and the stubs against the built extensions
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest brain_daemon._ext.distance brain_daemon._ext.bm25 \
-		brain_daemon._ext.ppr brain_daemon._ext.rrf brain_daemon._ext.framing
+		brain_daemon._ext.ppr brain_daemon._ext.rrf brain_daemon._ext.framing \
+		brain_daemon._ext.vocabulary
 
 aarch64:  ## Compile the C kernels for aarch64 (needs gcc-aarch64-linux-gnu)
 	aarch64-linux-gnu-gcc -std=c11 -O3 -Wall -Wextra -Werror -c _ext/kernels.c -o /dev/null
 
 bench: $(VENV)/.installed-test  ## Benchmarks over the socket; one JSON in bench/results/
-	$(BIN)/python -m pip install -q -e '.[bench]'
+	$(BIN)/python -m pip install -q --group bench
 	$(BIN)/python -m bench
+
+kill9: $(VENV)/.installed-test  ## A hundred kill -9 in mid-ingest
+	BRAIN_KILL_CYCLES=100 $(BIN)/python -m pytest tests/e2e/test_kill.py --timeout 1200
+
+sanitize: $(VENV)/.installed-test  ## The kernels under AddressSanitizer and UBSan
+	bash tools/sanitize.sh $(abspath $(BIN)/python)
 
 clean:  ## Remove what the build made
 	rm -rf build dist *.egg-info $(VENV) _ext/*.so

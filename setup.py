@@ -1,7 +1,7 @@
 """Build of the Cython extensions; everything else is in pyproject.toml.
 
 Set ``BRAIN_EXT_DEBUG=1`` for bounds checks and debug symbols, and
-``BRAIN_EXT_SANITIZE=address`` or ``undefined`` for a sanitizer build.
+``BRAIN_EXT_SANITIZE=address,undefined`` for a sanitizer build.
 """
 
 import os
@@ -17,7 +17,7 @@ link_args: list[str] = []
 if DEBUG or SANITIZE:
     compile_args += ["-O1", "-g", "-fno-omit-frame-pointer"]
 if SANITIZE:
-    compile_args += [f"-fsanitize={SANITIZE}", f"-fno-sanitize-recover={SANITIZE}", "-fno-wrapv"]
+    compile_args += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-wrapv"]
     link_args += [f"-fsanitize={SANITIZE}"]
 
 
@@ -43,7 +43,7 @@ setup(
         ],
         language_level=3,
         compiler_directives={
-            "boundscheck": DEBUG,
+            "boundscheck": DEBUG or bool(SANITIZE),
             "wraparound": False,
             "initializedcheck": DEBUG,
             "cdivision": True,
