@@ -7,6 +7,8 @@ from brain_daemon.errors import BadRequest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def now_us() -> int:
@@ -31,9 +33,12 @@ def parse_us(value: object, name: str) -> int:
                 moment = moment.replace(tzinfo=UTC)
         else:
             moment = _EPOCH + timedelta(seconds=value)
-        return (moment - _EPOCH) // _MICROSECOND
+        stamp_us = (moment - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError) as error:
         raise _bad(value, name) from error
+    if not _FIRST_US <= stamp_us <= _LAST_US:  # an offset can lead out of what UTC can show
+        raise _bad(value, name)
+    return stamp_us
 
 
 def format_us(stamp_us: int) -> str:
