@@ -42,15 +42,23 @@ FTS5_TOKENIZE = """'ascii tokenchars ''!"#$%&''''()*+,-./:;<=>?@[\\]^_`{|}~'''""
 MAX_TERM_CHARS = 64
 _GENERATION_ENTRIES = 10_000  # the cache holds two
 _CACHED_CHARS = 40  # longer surfaces hardly ever repeat
+_BEGINNING_CHARS = 6
 _TRAILING = ".:'"  # a word before it is the same word
-# Languages whose stems begin as their words do (Indonesian, say, drops prefixes).
-_KEEP_INITIALS = frozenset({"english", "none"})
+# Languages whose stems begin as their words do; see `_beginnings`.
+_KEEP_BEGINNINGS = frozenset({"english", "none"})
+_IRREGULAR = {"die": "dy", "lie": "ly", "tie": "ty"}
 
 _SPACE = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ASCII_BREAKS = r"!\"()*,;<=>?\[\]^`{|}"
 # Common marks of other scripts; those not listed are dropped when the surface is analysed.
 _WIDE_BREAKS = "“”„‘‚«»‹›–—―…•、。《》「」『』【】！（），：；？"
 _surfaces = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}{_WIDE_BREAKS}]+")
+_BREAKS = frozenset(
+    char
+    for char in map(chr, (*range(0xA1), 0x1680, *range(0x2000, 0x2060), 0x3000))
+    if not _surfaces.match(char)
+) | frozenset(_WIDE_BREAKS)
+_beyond_ascii = re.compile(rf"[^\x00-\x7f{_SPACE}{_WIDE_BREAKS}]+")
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Burmese, Jamo, Khmer
@@ -127,7 +135,7 @@ class Analyzer:
             )
         self.language = language
         self._entry = _Cache(language).__getitem__
-        self._keeps_initials = language in _KEEP_INITIALS
+        self._keeps_beginnings = language in _KEEP_BEGINNINGS
 
     def index(self, title: str, body: str) -> Terms:
         """Analyse a chunk for the index.
@@ -208,32 +216,38 @@ class Analyzer:
 
     def _surfaces_with(self, text: str, terms: Set[str]) -> list[tuple[int, str]]:
         """Start of each surface that has one of the terms, and the surface; ascending."""
-        distinct = set(_surfaces.findall(text))
-        if self._keeps_initials:
-            # Most words need no analysis: their initial is that of none of the terms.
-            initials = {term[0] for term in terms}
-            distinct = {
-                surface
-                for surface in distinct
-                if surface[0].lower() in initials
-                or not (surface.isascii() and surface.rstrip(_TRAILING).isalpha())
-            }
         located: list[tuple[int, str]] = []
-        for surface, (body, extra, _) in zip(distinct, map(self._entry, distinct), strict=True):
-            if body not in terms and (
-                not (extra or " " in body) or terms.isdisjoint(f"{body} {extra}".split(" "))
-            ):
+        reached = 0
+        for at in self._candidates(text, terms):
+            if at < reached:
                 continue
-            start = text.find(surface)
-            while start >= 0:
-                end = start + len(surface)
-                # Inside a longer surface it is not one: both neighbours must be breaks.
-                around = text[start - 1 : start] + text[end : end + 1]
-                if not _surfaces.search(around):
-                    located.append((start, surface))
-                start = text.find(surface, end)
-        located.sort()
+            start = at
+            while start > reached and text[start - 1] not in _BREAKS:
+                start -= 1
+            match = _surfaces.match(text, start)
+            if match is None:
+                continue
+            reached = match.end()
+            body, extra, _ = self._entry(match.group())
+            if body in terms or (
+                (extra or " " in body) and not terms.isdisjoint(f"{body} {extra}".split(" "))
+            ):
+                located.append((start, match.group()))
         return located
+
+    def _candidates(self, text: str, terms: Set[str]) -> list[int]:
+        """Where a surface with one of the terms may stand, ascending: most need no analysis."""
+        lowered = text.lower() if self._keeps_beginnings else ""
+        if len(lowered) != len(text):  # the offsets of the two differ
+            return [match.start() for match in _surfaces.finditer(text)]
+        found = [] if text.isascii() else [match.start() for match in _beyond_ascii.finditer(text)]
+        for beginning in {part for term in terms for part in _beginnings(term)}:
+            at = lowered.find(beginning)
+            while at >= 0:
+                found.append(at)
+                at = lowered.find(beginning, at + 1)
+        found.sort()
+        return found
 
     def _surface_spans(self, start: int, surface: str) -> Iterator[Span]:
         if surface.isascii() and surface.isalnum():
@@ -329,6 +343,14 @@ class _Cache(dict[str, Entry]):
         if self._stem_word is None or _unstemmed.search(word):
             return word
         return self._stem_word(word) or word
+
+
+def _beginnings(term: str) -> tuple[str, ...]:
+    """What a lower-case ASCII word of this stem begins with: the stem, but for its last letter."""
+    if not term.isascii():
+        return ()
+    beginning = term[: max(2, min(len(term) - 1, _BEGINNING_CHARS))]
+    return (beginning, _IRREGULAR[term]) if term in _IRREGULAR else (beginning,)
 
 
 def _has_no_hump(word: str) -> bool:
