@@ -116,7 +116,7 @@ def _serve(settings: Settings) -> None:
         stack.callback(memory.close)
         if listener is None:
             listener = sockets.bind(path)
-            stack.callback(path.unlink, missing_ok=True)
+            stack.callback(sockets.unlink, path, sockets.identity(path))
         uvloop.run(_run(memory, listener, settings))
     log.info("stopped")
 

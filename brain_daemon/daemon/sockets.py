@@ -8,6 +8,7 @@ import errno
 import os
 import socket
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 BACKLOG = 4096
@@ -56,6 +57,22 @@ def bind(path: Path) -> socket.socket:
     listener.listen(BACKLOG)
     listener.setblocking(False)
     return listener
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Tell one file from another that later takes its path."""
+    status = path.lstat()
+    return status.st_dev, status.st_ino
+
+
+def unlink(path: Path, bound: tuple[int, int]) -> None:
+    """Remove the socket, unless the path is no longer the one that was bound.
+
+    Someone may have removed the folder, lock and all, and started another daemon in its place.
+    """
+    with suppress(FileNotFoundError):
+        if identity(path) == bound:
+            path.unlink()
 
 
 def _clear_stale(path: Path) -> None:

@@ -20,6 +20,8 @@ from brain_daemon.store import backup as store_backup
 from brain_daemon.store import maintenance
 from brain_daemon.text.analyzer import ANALYZER_VERSION
 
+LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
+
 
 class BackupParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: str
@@ -84,11 +86,14 @@ def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[s
     if params.deep:
         reasons += maintenance.integrity_findings(memory.reader())
     space = os.statvfs(memory.directory)
+    free_bytes = space.f_bavail * space.f_frsize
+    if free_bytes < LOW_SPACE_BYTES:
+        reasons.append(f"{free_bytes >> 20} MiB are left on the store's disk: free some space")
     return {
         "status": "degraded" if reasons else "ok",
         "reasons": reasons,
         "deep": params.deep,
-        "free_bytes": space.f_bavail * space.f_frsize,
+        "free_bytes": free_bytes,
         "pid": os.getpid(),
     }
 
@@ -136,7 +141,7 @@ def compact(memory: Memory, params: NoParams, principal: Principal) -> Exclusive
 def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[str, Any]:
     """Copy the store while it is in use, then open and check the copy."""
     target = Path(params.path)
-    if not target.is_absolute():
+    if not target.is_absolute() or "\0" in params.path:
         raise BadRequest(f"path is {params.path!r}; give an absolute path", field="path")
     return store_backup.backup(memory.reader(), target, overwrite=params.overwrite)
 

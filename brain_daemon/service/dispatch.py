@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import apsw
 import msgspec
 
 from brain_daemon import __version__
@@ -24,6 +25,7 @@ from brain_daemon.service import admin, recall, remember, transfer
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation
 from brain_daemon.service.writer import ExclusiveJob, WriteJob
+from brain_daemon.store import failures
 from brain_daemon.store.schema import SCHEMA_VERSION
 from brain_daemon.text.analyzer import ANALYZER_VERSION
 
@@ -97,7 +99,7 @@ class Dispatcher:
         if operation.heavy(self._memory, decoded):
             return self._run_on_thread(operation, decoded, principal)
         started = time.perf_counter()
-        result = operation.run(self._memory, decoded, principal)
+        result = _run(operation, self._memory, decoded, principal)
         self._note_duration(method, started)
         if isinstance(result, WriteJob | ExclusiveJob):
             return self._memory.writer.submit(result)
@@ -110,7 +112,7 @@ class Dispatcher:
     async def _run_on_thread(self, operation: Operation, params: Any, principal: Principal) -> Any:
         started = time.perf_counter()
         result = await asyncio.get_running_loop().run_in_executor(
-            self._threads, operation.run, self._memory, params, principal
+            self._threads, _run, operation, self._memory, params, principal
         )
         self._note_duration(operation.method, started)
         if isinstance(result, WriteJob | ExclusiveJob):
@@ -121,6 +123,13 @@ class Dispatcher:
         seconds = time.perf_counter() - started
         if seconds > self._slow_s:
             log.warning("slow call: %s took %.0f ms", method, seconds * 1000)
+
+
+def _run(operation: Operation, memory: Memory, params: Any, principal: Principal) -> Any:
+    try:
+        return operation.run(memory, params, principal)
+    except apsw.Error as error:
+        raise failures.translate(error) from error
 
 
 def _unknown(method: str) -> NotFound:

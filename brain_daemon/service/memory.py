@@ -15,7 +15,7 @@ from brain_daemon.index import load as index_load
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.service import rebuild
 from brain_daemon.service.writer import Writer
-from brain_daemon.store import connection, schema
+from brain_daemon.store import connection, failures, schema
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 log = logging.getLogger(__name__)
@@ -40,20 +40,21 @@ class Memory:
         self.analyzer = Analyzer(settings["language"])
         self.model = StaticModel.load(settings["model"] or None)
         self._readers = threading.local()
-        write_connection = connection.open_writer(self.database)
-        try:
-            schema.prepare(
-                write_connection,
-                dim=self.model.dim,
-                model_fingerprint=self.model.fingerprint,
-                model_name=self.model.name,
-                analyzer_version=ANALYZER_VERSION,
-                language=settings["language"],
-            )
-        except schema.StaleTerms as stale:
-            log.warning("%s", stale)
-            rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
-        self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
+        with failures.translated():
+            write_connection = connection.open_writer(self.database)
+            try:
+                schema.prepare(
+                    write_connection,
+                    dim=self.model.dim,
+                    model_fingerprint=self.model.fingerprint,
+                    model_name=self.model.name,
+                    analyzer_version=ANALYZER_VERSION,
+                    language=settings["language"],
+                )
+            except schema.StaleTerms as stale:
+                log.warning("%s", stale)
+                rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
+            self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
         self.writer = Writer(
             write_connection,
             self._publish,
@@ -89,10 +90,9 @@ class Memory:
             log.exception("could not advance the index; loading it from the store")
             self.reload(self.reader())
             return
+        self.snapshot = following
         if following.needs_rebuild:
             self.reload(self.reader())
-        else:
-            self.snapshot = following
 
 
 def _settle() -> None:

@@ -5,6 +5,7 @@ Every step is crash-safe in the store: killed at any moment, the old index still
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 
 import apsw
@@ -13,8 +14,9 @@ import numpy.typing as npt
 
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
+from brain_daemon.errors import NotFound
 from brain_daemon.ingest import prepare
-from brain_daemon.store import connection, fulltext, scan, schema, vectors
+from brain_daemon.store import connection, failures, fulltext, scan, schema, vectors
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 DATABASE_NAME = "brain.db"
@@ -43,14 +45,12 @@ def reembed_store(settings: Settings) -> int:
     """Bring a store that no daemon serves to the model that the settings name."""
     model = StaticModel.load(settings["model"] or None)
     database = settings.store_dir / DATABASE_NAME
-    writer = connection.open_writer(database)
-    reader = connection.open_reader(database)
-    try:
+    if not database.exists():
+        raise NotFound(f"there is no store in {settings.store_dir}: check --store")
+    with failures.translated(), closing(connection.open_writer(database)) as writer:
         schema.migrate(writer)
-        return replace_vectors(writer, reader, model)
-    finally:
-        reader.close()
-        writer.close()
+        with closing(connection.open_reader(database)) as reader:
+            return replace_vectors(writer, reader, model)
 
 
 def _texts(reader: apsw.Connection) -> Iterator[tuple[int, str, tuple[str, ...], str]]:

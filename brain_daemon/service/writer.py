@@ -18,6 +18,7 @@ import apsw
 
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
+from brain_daemon.store import failures
 
 log = logging.getLogger(__name__)
 
@@ -168,13 +169,26 @@ class Writer(threading.Thread):
                 # Rare, so the common case does without savepoints: each makes FTS5 flush.
                 self._connection.execute("ROLLBACK")
                 changes = self._transact(batch, self._apply_in_savepoint)
-            if changes:
-                self._publish(changes)
         except Exception as error:
             self._abandon(error)
             for waiting in batch:
-                waiting.error = waiting.error or _translate(error)
+                waiting.error = waiting.error or failures.translate(error)
+        else:
+            if changes:
+                self._follow(batch, changes)
         _resolve(batch)
+
+    def _follow(self, batch: list[_Waiting], changes: list[Change]) -> None:
+        """Let the index follow a commit; one that cannot would answer from the past for ever."""
+        try:
+            self._publish(changes)
+        except Exception as error:
+            log.exception("the index could not follow a commit")
+            self.failure = f"the index could not follow a commit ({error})"
+            for waiting in batch:
+                waiting.error = waiting.error or StoreDegraded(
+                    "stored, but not recallable before the daemon is restarted"
+                )
 
     def _transact(
         self, batch: list[_Waiting], apply: Callable[[_Waiting], Sequence[Change]]
@@ -199,7 +213,7 @@ class Writer(threading.Thread):
                 raise
             if connection.total_changes() != n_before:
                 raise _PartlyWritten from error
-            waiting.error = _translate(error)
+            waiting.error = failures.translate(error)
             return ()
         return changes
 
@@ -211,7 +225,7 @@ class Writer(threading.Thread):
             changes = self._apply(waiting)
         except _PartlyWritten as partly:
             connection.execute("ROLLBACK TO job")
-            waiting.error = _translate(partly.__cause__)
+            waiting.error = failures.translate(partly.__cause__ or partly)
         connection.execute("RELEASE job")
         return changes
 
@@ -220,7 +234,7 @@ class Writer(threading.Thread):
             waiting.result = waiting.job.run(self._connection)  # type: ignore[union-attr]
         except Exception as error:
             self._abandon(error)
-            waiting.error = _translate(error)
+            waiting.error = failures.translate(error)
         _resolve([waiting])
 
     def _abandon(self, error: Exception) -> None:
@@ -230,22 +244,12 @@ class Writer(threading.Thread):
                 self._connection.execute("ROLLBACK")
         except apsw.Error:
             log.exception("rollback failed")
-        if isinstance(error, apsw.IOError | apsw.CorruptError | apsw.NotADBError):
+        if isinstance(error, failures.UNSOUND):
             # As PostgreSQL does: after a failed fsync the page cache may have dropped the data
             # and a later success would prove nothing.
             self.failure = str(error)
         if not isinstance(error, BrainError):
             log.error("write batch failed: %s", error)
-
-
-def _translate(error: BaseException | None) -> BaseException | None:
-    if isinstance(error, apsw.FullError):
-        return StoreDegraded("the disk is full: free some space or forget memories, then retry")
-    if isinstance(error, apsw.ReadOnlyError):
-        return StoreDegraded("the store's file system is read-only: remount it, then retry")
-    if isinstance(error, apsw.IOError | apsw.CorruptError | apsw.NotADBError | apsw.BusyError):
-        return StoreDegraded(f"the store could not be written: {error}")
-    return error
 
 
 def _resolve(batch: list[_Waiting]) -> None:

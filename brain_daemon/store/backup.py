@@ -1,7 +1,10 @@
 """Online backup: one file, private, complete and checked, or nothing. Not here: when, or where."""
 
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,30 +37,57 @@ def backup(conn: apsw.Connection, target: Path, *, overwrite: bool = False) -> d
     Raises
     ------
     Conflict
-        The target exists and ``overwrite`` is false.
+        The target exists and ``overwrite`` is false, or another backup to it is under way.
     BadRequest
-        Its folder does not, or it is the store itself or no regular file.
+        It cannot be written, it is in the store's own folder, or it is no regular file.
     StoreDegraded
         The copy is not sound; it was removed.
     """
-    _check_target(conn, target, overwrite)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
     try:
-        expected = _copy(conn, partial)
-        _verify(partial, expected)
-        size, digest = _sync(partial)
-        if overwrite:
-            partial.replace(target)
-        else:
-            try:
-                target.hardlink_to(partial)
-            except FileExistsError:
-                raise _exists(target) from None
-    finally:
-        partial.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+        _check_target(conn, target, overwrite)
+        partial = target.with_name(f".{target.name}.partial")
+        with _claimed(partial):
+            expected = _copy(conn, partial)
+            _verify(partial, expected)
+            size, digest = _sync(partial)
+            if overwrite:
+                partial.replace(target)
+            else:
+                try:
+                    target.hardlink_to(partial)
+                except FileExistsError:
+                    raise _exists(target) from None
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise BadRequest(f"cannot write {target}: {error.strerror}") from error
     return {"path": str(target), "size_bytes": size, "sha256": digest, **expected}
+
+
+@contextmanager
+def _claimed(partial: Path) -> Iterator[None]:
+    """Hold the file that is being written; what an interrupted backup left of it goes first."""
+    descriptor = os.open(
+        partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
+    )
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"a backup to that path is under way ({partial})") from None
+        try:
+            _remove(f"{partial}-journal")  # SQLite would play it back into the new copy
+            os.fchmod(descriptor, 0o600)
+            os.ftruncate(descriptor, 0)
+            yield
+        finally:
+            _remove(f"{partial}-journal", partial)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(*paths: Path | str) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
 
 
 def _check_target(conn: apsw.Connection, target: Path, overwrite: bool) -> None:
@@ -66,10 +96,8 @@ def _check_target(conn: apsw.Connection, target: Path, overwrite: bool) -> None:
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise BadRequest(f"{target} is not a regular file: choose another path")
     store = Path(conn.filename)
-    if target.absolute() in (store, Path(f"{store}-wal"), Path(f"{store}-shm")) or (
-        target.exists() and target.samefile(store)
-    ):
-        raise BadRequest(f"{target} is the store itself: choose another path")
+    if target.parent.samefile(store.parent) or (target.exists() and target.samefile(store)):
+        raise BadRequest(f"{target} is the store itself, or in its folder: choose another path")
     if target.exists() and not overwrite:
         raise _exists(target)
 
@@ -79,7 +107,6 @@ def _exists(target: Path) -> Conflict:
 
 
 def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
-    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     conn.execute("BEGIN")
     copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:

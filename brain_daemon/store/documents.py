@@ -102,7 +102,7 @@ def put(
             "WHERE uri = ? AND owner = ? AND domain = ?",
             (document.uri, tags.owner, tags.domain),
         ).fetchone()
-        if found is not None and found[3] == document.content_hash:
+        if found is not None and found[3] == document.content_hash != FORGOTTEN_HASH:
             return PutResult(found[0], found[1], found[2], created=False, unchanged=True)
 
     sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))

@@ -107,7 +107,7 @@ def replace_terms(
         A chunk has no new terms; the old table stays.
     """
     with conn:
-        conn.execute("DROP TABLE IF EXISTS staged_fts")
+        drop_staged(conn)
         create(conn, "staged_fts")
     iterator = iter(rows)
     while batch := list(islice(iterator, STAGING_BATCH)):
@@ -126,3 +126,8 @@ def replace_terms(
         conn.execute("ALTER TABLE staged_fts RENAME TO chunk_fts")
         write_analyzer(conn, analyzer_version, language)
     return int(conn.execute("SELECT count(*) FROM chunk").get)
+
+
+def drop_staged(conn: apsw.Connection) -> None:
+    """Remove what an interrupted `replace_terms` left."""
+    conn.execute("DROP TABLE IF EXISTS staged_fts")

@@ -5,7 +5,7 @@ from typing import Any
 import apsw
 
 from brain_daemon.errors import StoreDegraded
-from brain_daemon.store import vectors
+from brain_daemon.store import fulltext, vectors
 
 _PLURALS = {
     "document": "documents",
@@ -119,11 +119,18 @@ def compact(conn: apsw.Connection) -> None:
     """
     blocks = _count(conn, "chunk_vec_chunks")
     with conn:
+        drop_staged(conn)
         if blocks * vectors.BLOCK_ROWS - _count(conn, "chunk") >= vectors.BLOCK_ROWS:
             vectors.rebuild(conn)
         conn.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
     conn.execute("VACUUM")
     checkpoint(conn)
+
+
+def drop_staged(conn: apsw.Connection) -> None:
+    """Remove what an interrupted rebuild left: words and vectors that `forget` does not reach."""
+    fulltext.drop_staged(conn)
+    vectors.drop_staged(conn)
 
 
 def checkpoint(conn: apsw.Connection) -> None:

@@ -118,8 +118,7 @@ def replace_vectors(
             "(SELECT id FROM chunk) ORDER BY chunk_id",
         )
         write_model(conn, dim, fingerprint, name)
-        conn.execute("DROP TABLE staged_vector")
-        conn.execute("DELETE FROM meta WHERE key = 'staged_fingerprint'")
+        drop_staged(conn)
     return int(conn.execute("SELECT count(*) FROM chunk").get)
 
 
@@ -127,13 +126,19 @@ def staged_ids(conn: apsw.Connection, fingerprint: str) -> set[int]:
     """Give the chunks that an interrupted `replace_vectors` to this model has already done."""
     if meta.read(conn, "staged_fingerprint") != fingerprint:
         with conn:
-            conn.execute("DROP TABLE IF EXISTS staged_vector")
+            drop_staged(conn)
             conn.execute(
                 "CREATE TABLE staged_vector "
                 "(chunk_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, scale REAL NOT NULL) STRICT"
             )
             meta.write(conn, "staged_fingerprint", fingerprint)
     return {row[0] for row in conn.execute("SELECT chunk_id FROM staged_vector")}
+
+
+def drop_staged(conn: apsw.Connection) -> None:
+    """Remove what an interrupted `replace_vectors` gathered."""
+    conn.execute("DROP TABLE IF EXISTS staged_vector")
+    conn.execute("DELETE FROM meta WHERE key = 'staged_fingerprint'")
 
 
 def rebuild(conn: apsw.Connection) -> None:

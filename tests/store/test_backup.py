@@ -21,6 +21,14 @@ def reader(conn: apsw.Connection):
     opened.close()
 
 
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder other than the store's."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    return folder
+
+
 def test_a_backup_is_private_whole_and_usable(reader: apsw.Connection, tmp_path: Path) -> None:
     target = tmp_path / "copy" / "brain.db"
     target.parent.mkdir()
@@ -49,9 +57,9 @@ def test_a_backup_is_private_whole_and_usable(reader: apsw.Connection, tmp_path:
 
 
 def test_an_existing_file_is_replaced_only_when_asked(
-    reader: apsw.Connection, tmp_path: Path
+    reader: apsw.Connection, outside: Path
 ) -> None:
-    target = tmp_path / "copy.db"
+    target = outside / "copy.db"
     target.write_text("precious")
     with pytest.raises(Conflict, match="overwrite"):
         backup.backup(reader, target)
@@ -61,9 +69,9 @@ def test_an_existing_file_is_replaced_only_when_asked(
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(
-    reader: apsw.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = tmp_path / "copy.db"
+    target = outside / "copy.db"
     verify = backup._verify
 
     def slow_verify(*arguments: object) -> None:
@@ -74,36 +82,76 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
     with pytest.raises(Conflict):
         backup.backup(reader, target)
     assert target.read_text() == "precious"
-    assert not list(tmp_path.glob(".*"))
+    assert not list(outside.glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["brain.db", "brain.db-wal", "absent/copy.db", "folder", "link"])
-def test_targets_that_are_refused(reader: apsw.Connection, tmp_path: Path, name: str) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "brain.db")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "brain.db",
+        "brain.db-wal",
+        "lock",
+        "new.db",
+        "alias/lock",
+        "absent/copy.db",
+        "outside",
+        "outside/link",
+        "outside/twin",
+        "outside/" + "x" * 300,
+        "/proc/copy.db",
+    ],
+)
+def test_targets_that_are_refused(
+    reader: apsw.Connection, tmp_path: Path, outside: Path, name: str
+) -> None:
+    (tmp_path / "lock").write_text("1\n")
+    (tmp_path / "alias").symlink_to(tmp_path)
+    (outside / "link").symlink_to(tmp_path / "brain.db")
+    (outside / "twin").hardlink_to(tmp_path / "brain.db")
     with pytest.raises(BadRequest):
         backup.backup(reader, tmp_path / name, overwrite=True)
     assert maintenance.counts(reader)["chunks"] == 100
+    assert (tmp_path / "lock").read_text() == "1\n"
+
+
+def test_two_backups_to_one_path_do_not_mix(
+    reader: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = backup._copy
+
+    def copy_with_company(*arguments: object) -> dict[str, int]:
+        with pytest.raises(Conflict, match="under way"):
+            backup.backup(reader, outside / "copy.db")
+        return copy(*arguments)
+
+    monkeypatch.setattr(backup, "_copy", copy_with_company)
+    assert backup.backup(reader, outside / "copy.db")["chunks"] == 100
+    assert [path.name for path in outside.iterdir()] == ["copy.db"]
+
+
+def test_what_an_interrupted_backup_left_is_replaced(
+    reader: apsw.Connection, outside: Path
+) -> None:
+    (outside / ".copy.db.partial").write_bytes(b"half" * 10_000)
+    (outside / ".copy.db.partial-journal").write_bytes(b"a rollback journal" * 1000)
+    assert backup.backup(reader, outside / "copy.db")["chunks"] == 100
+    assert [path.name for path in outside.iterdir()] == ["copy.db"]
 
 
 def test_an_unsound_copy_is_removed(
-    reader: apsw.Connection, conn: apsw.Connection, tmp_path: Path
+    reader: apsw.Connection, conn: apsw.Connection, outside: Path
 ) -> None:
     with conn:
         conn.execute("DELETE FROM chunk_fts WHERE rowid = 1")
     with pytest.raises(StoreDegraded, match="1 chunks have no full-text entry"):
-        backup.backup(reader, tmp_path / "copy.db")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "brain.db",
-        "brain.db-shm",
-        "brain.db-wal",
-    ]
+        backup.backup(reader, outside / "copy.db")
+    assert list(outside.iterdir()) == []
 
 
 def test_a_busy_store_is_backed_up_at_one_commit(
     reader: apsw.Connection,
     conn: apsw.Connection,
-    tmp_path: Path,
+    outside: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One page a step and a commit before each: a copy that starts again would never end."""
@@ -128,7 +176,7 @@ def test_a_busy_store_is_backed_up_at_one_commit(
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        result = backup.backup(reader, tmp_path / "copy.db")
+        result = backup.backup(reader, outside / "copy.db")
     finally:
         stop.set()
         thread.join()
