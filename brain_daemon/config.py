@@ -53,6 +53,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("max_items", 200_000, "Container entries in a request.", 100, 1e8),
     Setting("max_connections", 4096, "Connections at one time.", 1, 1_000_000),
     Setting("max_in_flight", 128, "Unanswered calls of one connection.", 1, 100_000),
+    Setting("max_in_flight_bytes", 16 << 20, "Their requests, in bytes.", 4096, 1 << 30),
     Setting("max_unsent_bytes", 256 << 10, "Unread responses of one connection.", 4096, 1 << 30),
     Setting("message_timeout_ms", 10_000, "From a message's first byte to its last.", 10, 3.6e6),
     Setting("call_timeout_ms", 300_000, "Deadline of one call.", 10, 3.6e6),

@@ -153,6 +153,7 @@ def limits_from(settings: Settings) -> Limits:
         max_items=settings["max_items"],
         max_connections=settings["max_connections"],
         max_in_flight=settings["max_in_flight"],
+        max_in_flight_bytes=settings["max_in_flight_bytes"],
         max_unsent_bytes=settings["max_unsent_bytes"],
         message_timeout_s=settings["message_timeout_ms"] / 1000,
         call_timeout_s=settings["call_timeout_ms"] / 1000,

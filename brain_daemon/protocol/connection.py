@@ -38,15 +38,21 @@ _FLUSH_BYTES = 64 * 1024
 class _Call:
     """A call whose result is awaited."""
 
-    __slots__ = ("deadline", "future", "is_ours", "msgid")
+    __slots__ = ("deadline", "future", "is_ours", "msgid", "n_bytes")
 
     def __init__(
-        self, msgid: int | None, future: asyncio.Future[Any], is_ours: bool, deadline: float
+        self,
+        msgid: int | None,
+        future: asyncio.Future[Any],
+        is_ours: bool,
+        deadline: float,
+        n_bytes: int,
     ) -> None:
         self.msgid = msgid
         self.future = future
         self.is_ours = is_ours
         self.deadline = deadline
+        self.n_bytes = n_bytes
 
 
 class Connection(asyncio.Protocol):
@@ -61,6 +67,7 @@ class Connection(asyncio.Protocol):
         self._principal: Any = None
         self._refusal: BrainError | None = None
         self._calls: dict[_Call, None] = {}  # the oldest first
+        self._n_call_bytes = 0
         self._reading = True
         self._can_write = True
         self._turn_is_due = False  # queued, or running
@@ -165,10 +172,12 @@ class Connection(asyncio.Protocol):
         self._regulate()
 
     def _can_serve(self) -> bool:
+        return self._can_write and not self._has_enough_calls() and not self._is_discarding
+
+    def _has_enough_calls(self) -> bool:
         return (
-            self._can_write
-            and len(self._calls) < self._limits.max_in_flight
-            and not self._is_discarding
+            len(self._calls) >= self._limits.max_in_flight
+            or self._n_call_bytes >= self._limits.max_in_flight_bytes
         )
 
     def _serve(self, message: Any) -> bytes | None:
@@ -191,8 +200,9 @@ class Connection(asyncio.Protocol):
             return None if msgid is None else server.response(msgid, result)
         future: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
         deadline = monotonic() + self._limits.call_timeout_s
-        call = _Call(msgid, future, future is not result, deadline)
+        call = _Call(msgid, future, future is not result, deadline, self._framer.n_message_bytes)
         self._calls[call] = None
+        self._n_call_bytes += call.n_bytes
         future.add_done_callback(lambda _: self._answer(call))
         return None
 
@@ -216,7 +226,7 @@ class Connection(asyncio.Protocol):
             return
         if not self._can_write:
             return
-        del self._calls[call]
+        self._forget(call)
         try:
             result = call.future.result()
         except (Exception, asyncio.CancelledError) as error:
@@ -229,6 +239,10 @@ class Connection(asyncio.Protocol):
             self._take_turn()
         else:
             self._regulate()
+
+    def _forget(self, call: _Call) -> None:
+        del self._calls[call]
+        self._n_call_bytes -= call.n_bytes
 
     def _write(self, answers: list[bytes]) -> None:
         if not self._transport.is_closing():
@@ -251,7 +265,7 @@ class Connection(asyncio.Protocol):
             self._input_is_over
             or self._framer.has_unread
             or not self._can_write
-            or len(self._calls) >= self._limits.max_in_flight
+            or self._has_enough_calls()
         )
         if wanted and not self._reading:
             self._reading = True
@@ -316,7 +330,7 @@ class Connection(asyncio.Protocol):
             if not call.future.done():
                 expired.append(call)
         for call in expired:
-            del self._calls[call]
+            self._forget(call)
             if call.is_ours:
                 call.future.cancel()
             if call.msgid is not None:

@@ -37,6 +37,8 @@ class Limits:
         Longest response, in bytes.
     max_in_flight : int
         Calls of one connection whose results are awaited; above it nothing more is read from it.
+    max_in_flight_bytes : int
+        Bytes of the requests of such calls, above which likewise.
     max_unsent_bytes : int
         Unsent response bytes of one connection above which no further request of it is begun.
     max_connections : int
@@ -59,6 +61,7 @@ class Limits:
     max_items: int = 100_000
     max_response_bytes: int = 8 * 1024 * 1024
     max_in_flight: int = 64
+    max_in_flight_bytes: int = 16 * 1024 * 1024
     max_unsent_bytes: int = 256 * 1024
     max_connections: int = 256
     message_timeout_s: float = 10.0
@@ -114,6 +117,11 @@ class Framer:
     ----------
     max_bytes, max_depth, max_items : int
         As in :class:`Limits`.
+
+    Attributes
+    ----------
+    n_message_bytes : int
+        Length of the message that :meth:`next` gave last.
     """
 
     def __init__(self, max_bytes: int, max_depth: int, max_items: int) -> None:
@@ -121,6 +129,7 @@ class Framer:
         self._chunk = b""
         self._start = 0
         self._partial = bytearray()
+        self.n_message_bytes = 0
 
     @property
     def in_message(self) -> bool:
@@ -173,6 +182,7 @@ class Framer:
             message = chunk
         else:
             message = memoryview(chunk)[start:end]
+        self.n_message_bytes = len(message)
         if self._scanner.extension:
             raise Undecodable(*_peek(message), "extension types are not accepted")
         try:

@@ -62,7 +62,7 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
         "commits": memory.writer.commits,
         "store": str(memory.directory),
         "store_bytes": _size(memory.database),
-        "wal_bytes": _size(memory.database.with_name(memory.database.name + "-wal")),
+        "wal_bytes": _size(_log(memory)),
         "rss_bytes": _resident_bytes(),
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "uptime_s": time.monotonic() - memory.started_at,
@@ -131,9 +131,10 @@ def compact(memory: Memory, params: NoParams, principal: Principal) -> Exclusive
     """Give freed space back and overwrite what was forgotten, in the file and the WAL."""
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
-        before = _size(memory.database)
+        before = _size(memory.database) + _size(_log(memory))
         maintenance.compact(connection)
-        return {"before_bytes": before, "after_bytes": _size(memory.database)}
+        after = _size(memory.database) + _size(_log(memory))
+        return {"before_bytes": before, "after_bytes": after}
 
     return ExclusiveJob(run)
 
@@ -144,6 +145,10 @@ def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[s
     if not target.is_absolute() or "\0" in params.path:
         raise BadRequest(f"path is {params.path!r}; give an absolute path", field="path")
     return store_backup.backup(memory.reader(), target, overwrite=params.overwrite)
+
+
+def _log(memory: Memory) -> Path:
+    return memory.database.with_name(memory.database.name + "-wal")
 
 
 def _size(path: Path) -> int:

@@ -22,8 +22,10 @@ from brain_daemon.model import (
     SourceKind,
     Tags,
 )
+from brain_daemon.recall.evidence import tags_record
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Cursor, Operation, always
+from brain_daemon.service.remember import Label, Name, Uri
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import documents
 from brain_daemon.store import transfer as stored
@@ -33,47 +35,53 @@ MAX_RECORDS = 1000
 PAGE_BYTES = 2 << 20  # of text, after which a page ends: well below the smallest response limit
 
 
+# Bounds that every export keeps: a record beyond them could not be exported again.
+MAX_CHUNK_CHARS = 65_536
+Words = Annotated[str, msgspec.Meta(max_length=4096)]
+HeadingPath = Annotated[tuple[Words, ...], msgspec.Meta(max_length=64)]
 # "kind:name" and not a pair: one entry instead of three against the limit of entries in a message.
-MentionText = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(get_args(EntityKind))}):.")]
+MentionText = Annotated[
+    str, msgspec.Meta(pattern=f"^({'|'.join(get_args(EntityKind))}):.", max_length=4096)
+]
 LineNumber = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
 
 class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    text: str
-    heading_path: tuple[str, ...]
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_CHUNK_CHARS)]
+    heading_path: HeadingPath
     lines: tuple[LineNumber, LineNumber]
     mentions: tuple[MentionText, ...] = ()
-    relations: tuple[tuple[str, str, str], ...] = ()
+    relations: tuple[tuple[Words, Words, Words], ...] = ()
 
 
 class WriterRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     uid: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
     pid: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-    name: str
+    name: Name
 
 
 class DocumentRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One document, on the wire and in a JSON line."""
 
-    uri: Annotated[str, msgspec.Meta(min_length=1)]
-    title: str
+    uri: Uri
+    title: Words
     revision: Annotated[int, msgspec.Meta(ge=1, le=2**62)]
     content_hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
     stored_at: str
     writer: WriterRecord
     source: SourceKind
-    domain: str
-    access_scope: str
-    owner: str
-    node_kind: str | None
-    lawful_basis: str | None
-    region: str | None
+    domain: Label
+    access_scope: Label
+    owner: Name
+    node_kind: Label | None
+    lawful_basis: Label | None
+    region: Label | None
     pii: bool
     created_at: str
     expires_at: str | None
-    thread: str | None
+    thread: Label | None
     seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)] | None
-    chunks: tuple[ChunkRecord, ...]
+    chunks: Annotated[tuple[ChunkRecord, ...], msgspec.Meta(min_length=1)]
 
 
 class ExportParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -133,16 +141,7 @@ def _record(
         "content_hash": document.content_hash.hex(),
         "stored_at": format_us(document.stored_at_us),
         "writer": document.writer,
-        "source": tags.source,
-        "domain": tags.domain,
-        "access_scope": tags.access_scope,
-        "owner": tags.owner,
-        "node_kind": tags.node_kind,
-        "lawful_basis": tags.lawful_basis,
-        "region": tags.region,
-        "pii": tags.pii,
-        "created_at": format_us(tags.created_at_us),
-        "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
+        **tags_record(tags),
         "thread": tags.thread,
         "seq": tags.seq,
         "chunks": [

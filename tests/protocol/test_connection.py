@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,24 @@ def test_calls_in_flight_are_bounded(limited: Serving) -> None:
             limited.resolve(i, i)
         found = answers(sock, 10)
     assert sorted(msgid for _, msgid, _, _ in found) == [0, 1, *range(3, 10), 99]
+
+
+def test_bytes_in_flight_are_bounded(tmp_path: Path) -> None:
+    limits = Limits(max_in_flight=1000, max_in_flight_bytes=300_000)
+    with Serving(tmp_path / "s", limits) as serving, serving.connect() as sock:
+        calls = [request(i, "hold", {"q": "x" * 100_000}) for i in range(7)]
+        with ThreadPoolExecutor(1) as sending:
+            sent = sending.submit(sock.sendall, b"".join(calls) + request(99, "ping"))
+            wait_until(lambda: len(serving.held) == 3)
+            assert serving.pings()  # the loop has had every chance to begin more
+            assert len(serving.held) == 3
+            for i in range(7):
+                wait_until(lambda i=i: len(serving.held) > i)  # type: ignore[misc]
+                assert len(serving.held) <= 3 + i
+                serving.resolve(i, i)
+            found = answers(sock, 8)
+            sent.result()
+    assert sorted(msgid for _, msgid, _, _ in found) == [*range(7), 99]
 
 
 def flood(sock: socket.socket, message: bytes, n_bytes: int) -> int:

@@ -1,4 +1,5 @@
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -352,3 +353,14 @@ class StoreMachine(RuleBasedStateMachine):
 
 TestStoreMachine = StoreMachine.TestCase
 TestStoreMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_a_document_that_lost_a_chunk_is_never_taken_for_unchanged(conn: apsw.Connection) -> None:
+    """Two exports of it, made before and after a second loss, carry the same cleared hash."""
+    whole = replace(make_document("a", "b", "c", uri="u"), content_hash=documents.FORGOTTEN_HASH)
+    less = replace(make_document("a", "b", uri="u"), content_hash=documents.FORGOTTEN_HASH)
+    with conn:
+        documents.put(conn, whole, WRITER, 0)
+        again = documents.put(conn, less, WRITER, 0)
+    assert not again.unchanged
+    assert maintenance.counts(conn)["chunks"] == 2

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -75,6 +76,34 @@ def test_forgotten_words_are_in_no_file_after_compact(
     assert b"hedgerow" in content
     assert maintenance.integrity_findings(conn) == []
     assert len(fulltext.match(conn, fulltext.match_any(["hedgerow"]), 1000)) == 300
+
+
+def test_what_an_interrupted_rebuild_staged_is_in_no_file_after_compact(
+    conn: apsw.Connection, store_path: Path
+) -> None:
+    with conn:
+        stored = documents.put(conn, forgettable(), WRITER, 0)
+    chunk = make_chunk(FORGOTTEN["text"])
+
+    def interrupted(row: object) -> Iterator[object]:
+        yield row
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fulltext.replace_terms(conn, 9, "none", interrupted((stored.chunk_ids[0], chunk.terms)))
+    with pytest.raises(ValueError, match="have no new terms"):
+        fulltext.replace_terms(conn, 9, "none", iter([(77, chunk.terms)]))
+    with pytest.raises(ValueError, match="have no new vector"):
+        vectors.replace_vectors(conn, DIM, "a" * 64, "new", iter([(77, chunk.vector, 0.5)]))
+    with conn:
+        documents.remove(conn, stored.document_id)
+    assert chunk.vector.tobytes() in store_bytes(store_path)
+    maintenance.compact(conn)
+    content = store_bytes(store_path)
+    assert chunk.vector.tobytes() not in content
+    for kind, word in FORGOTTEN.items():
+        assert word.lower().encode()[1:8] not in content.lower(), kind
+    assert vectors.staged_ids(conn, "a" * 64) == set()
 
 
 def test_compact_gives_room_back(conn: apsw.Connection, store_path: Path) -> None:
