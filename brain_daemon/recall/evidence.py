@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Set
 from typing import Any
 
-from brain_daemon.model import StoredChunk
+from brain_daemon.model import StoredChunk, Tags
 from brain_daemon.text.analyzer import Analyzer
 from brain_daemon.timestamps import format_us
 
@@ -18,7 +18,6 @@ _piece = re.compile(rf"\S.{{0,{SNIPPET_CHARS - 2}}}\S?(?!\S)|\S.{{0,{SNIPPET_CHA
 
 def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
     """Give a chunk as the wire has it."""
-    tags = chunk.tags
     return {
         "id": chunk.id,
         "document_id": chunk.document_id,
@@ -29,6 +28,14 @@ def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
         "untrusted": True,
         "heading_path": list(chunk.heading_path),
         "lines": [chunk.line_start, chunk.line_end],
+        **tags_record(chunk.tags),
+        "writer": chunk.writer,
+    }
+
+
+def tags_record(tags: Tags) -> dict[str, Any]:
+    """Give a document's tags as the wire has them."""
+    return {
         "source": tags.source,
         "domain": tags.domain,
         "owner": tags.owner,
@@ -39,7 +46,6 @@ def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
         "pii": tags.pii,
         "created_at": format_us(tags.created_at_us),
         "expires_at": None if tags.expires_at_us is None else format_us(tags.expires_at_us),
-        "writer": chunk.writer,
     }
 
 
