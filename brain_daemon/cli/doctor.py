@@ -29,6 +29,7 @@ START = "start the daemon: brain-daemon serve"
 TIMEOUT_S = 5.0
 MAX_SOCKET_PATH_BYTES = 107
 _MIN_FREE_BYTES = 64 << 20
+_INDENT = 22  # of what is told, behind verdict and name
 _STYLES: dict[str, str] = {"ok": "green", "warning": "yellow", "fault": "red", "not run": "dim"}
 
 
@@ -91,6 +92,8 @@ def check_runtime_dir(path: Path, *, named: bool) -> Check:
     folder = os.environ.get("XDG_RUNTIME_DIR")
     if named:
         return Check(name, "ok", "not needed: the socket is named")
+    if not folder and path.exists():
+        return Check(name, "ok", f"not set, so the socket is at {path}")
     if not folder:
         return Check(
             name,
@@ -322,12 +325,17 @@ def _print(checks: list[Check]) -> None:
     from brain_daemon.cli.output import console
 
     screen = console()
+
+    def hanging(text: str) -> str:
+        lines = Text(safe(text)).wrap(screen, max(20, screen.width - _INDENT))
+        return f"\n{'':{_INDENT}}".join(line.plain.rstrip() for line in lines)
+
     for check in checks:
         line = Text(f"{check.verdict:>8}", style=_STYLES[check.verdict])
         line.append(f"  {check.name:<12}", style="bold")
-        line.append(safe(check.detail))
+        line.append(hanging(check.detail))
         screen.print(line)
         if check.cure:
-            screen.print(Text(f"{'':10}{'cure':<12}{safe(check.cure)}", style="bold"))
+            screen.print(Text(f"{'':10}{'cure':<12}{hanging(check.cure)}", style="bold"))
     n_faults = sum(check.verdict == "fault" for check in checks)
     screen.print(count(n_faults, "fault") if n_faults else "no fault found")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from brain_daemon import __version__
-from brain_daemon.cli import doctor, exits
+from brain_daemon.cli import doctor, exits, output
 from brain_daemon.cli.main import cli
 from brain_daemon.errors import Forbidden, InternalError
 
@@ -120,6 +120,21 @@ def test_without_a_runtime_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     check = doctor.check_runtime_dir(tmp_path / "s", named=False)
     assert check.verdict == "warning"
     assert "--socket" in str(check.cure)
+    (tmp_path / "s").touch()
+    check = doctor.check_runtime_dir(tmp_path / "s", named=False)
+    assert (check.verdict, check.cure) == ("ok", None)
+    assert str(tmp_path / "s") in check.detail
+
+
+def test_long_lines_hang_from_their_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_PIPED_WIDTH", 60)
+    command = ["--socket", os.fspath(folder / "s"), "doctor"]
+    lines = CliRunner().invoke(cli, command, prog_name="brain").stdout.splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert {line[22:30] for line in lines if line.split()[:2] == ["not", "run"]} == {"it needs"}
+    assert "start the daemon" in [line[22:38] for line in lines if line.split()[:1] == ["cure"]]
+    told = " ".join(line.strip() for line in lines)
+    assert "it needs an answer from the daemon" in told
 
 
 def test_all_is_well(stand: Stand) -> None:

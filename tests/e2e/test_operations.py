@@ -272,7 +272,10 @@ def test_forgotten_words_leave_file_and_wal_after_compact(daemon: Daemon, client
 
     assert found()
     client.forget(document_id=made["document_id"])
-    client.call("compact")
+    held = client.stats()
+    sizes = client.call("compact")
+    assert sizes["before_bytes"] == held["store_bytes"] + held["wal_bytes"]  # both hold memories
+    assert 0 < sizes["after_bytes"] < sizes["before_bytes"]
     assert found() == []
     assert client.recall(q="gardening tools")["hits"]
     assert client.call("health", deep=True)["reasons"] == []
