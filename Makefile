@@ -30,7 +30,7 @@ test: $(VENV)/.installed-test  ## Run the whole test suite
 lint: $(VENV)/.installed-test  ## ruff and cython-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	PATH="$(abspath $(BIN)):$$PATH" cython-lint _ext  # runs pycodestyle from there
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint _ext
 
 types: $(VENV)/.installed-test  ## mypy, and the stubs against the built extensions
 	$(BIN)/mypy

@@ -68,14 +68,19 @@ def test_two_daemons_at_once_one_serves(tmp_path: Path) -> None:
     with daemon.ready_channel() as channel:
         processes = [daemon.spawn() for _ in range(4)]
         daemon.wait_ready(channel)
-    (winner,) = [p for p in processes if str(p.pid) == (daemon.store / "lock").read_text().strip()]
-    for loser in processes:
-        if loser is not winner:
-            assert loser.wait(timeout=60) == EXIT_TEMPORARY, daemon.log.read_text()
-    with daemon.client() as client:
-        assert client.ping() == "pong"
-    winner.send_signal(signal.SIGTERM)
-    assert winner.wait(timeout=30) == 0
+    try:
+        holder = (daemon.store / "lock").read_text().strip()
+        (winner,) = [process for process in processes if str(process.pid) == holder]
+        for loser in processes:
+            if loser is not winner:
+                assert loser.wait(timeout=60) == EXIT_TEMPORARY, daemon.log.read_text()
+        with daemon.client() as client:
+            assert client.ping() == "pong"
+        winner.send_signal(signal.SIGTERM)
+        assert winner.wait(timeout=30) == 0
+    finally:
+        for process in processes:
+            process.kill()  # no daemon outlives a failure
 
 
 def test_stale_socket_after_kill_is_replaced(daemon: Daemon) -> None:
