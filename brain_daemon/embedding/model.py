@@ -61,7 +61,10 @@ class StaticModel:
             tokenizer = TextTokenizer(tokenizer_json, max_length)
             _check_shapes(table, weights, mapping, tokenizer.vocabulary_size)
         except OSError as error:
-            raise BadRequest(f"cannot read the model {name}: {error}") from error
+            raise BadRequest(
+                f"cannot read the model in {folder}: {error}; give a folder that holds "
+                f"{', '.join(_FILES)}, or no model for the packaged one"
+            ) from error
         except Exception as error:  # tokenizers raises bare Exception
             raise BadRequest(f"{folder} has no model that can be used: {error}") from error
 

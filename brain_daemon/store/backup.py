@@ -103,7 +103,7 @@ def _check_target(conn: apsw.Connection, target: Path, overwrite: bool) -> None:
 
 
 def _exists(target: Path) -> Conflict:
-    return Conflict(f"{target} exists: choose another path, or ask to overwrite it")
+    return Conflict(f"{target} exists: choose another path, or set overwrite (--overwrite)")
 
 
 def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:

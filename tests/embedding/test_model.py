@@ -214,7 +214,7 @@ def test_a_missing_or_damaged_file_is_refused(tmp_path, file, content):
 
 
 def test_an_absent_folder_is_refused(tmp_path):
-    with pytest.raises(BadRequest, match="nowhere"):
+    with pytest.raises(BadRequest, match=r"nowhere.*give a folder that holds config\.json"):
         StaticModel.load(tmp_path / "nowhere")
 
 
