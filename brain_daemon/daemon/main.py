@@ -6,6 +6,7 @@ Order matters: lock of the store, lock of the socket path, database, model and i
 import asyncio
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -33,6 +34,7 @@ log = logging.getLogger("brain-daemon")
 
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another daemon is at work; harmless to try again
 EXIT_CONFIGURATION = 78  # EX_CONFIG: the store, the model or a setting must be mended first
+OWN_DESCRIPTORS = 128  # the store's, the threads' and the loop's own
 
 
 @click.group()
@@ -105,7 +107,24 @@ def _locked_store(settings: Settings) -> Iterator[None]:
         lock.release()
 
 
+def _allow_descriptors(max_connections: int) -> None:
+    """Raise the soft limit of open files, by default 1,024, to what may be needed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max_connections + OWN_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        if allowed < wanted:
+            log.warning(
+                "%d connections need %d open files; the limit is %d",
+                max_connections,
+                wanted,
+                allowed,
+            )
+
+
 def _serve(settings: Settings) -> None:
+    _allow_descriptors(settings["max_connections"])
     with ExitStack() as stack:
         listener = systemd.inherited_socket()
         path = settings.socket_path

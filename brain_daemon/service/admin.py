@@ -166,10 +166,10 @@ def _resident_bytes() -> int:
 OPERATIONS = (
     Operation("ping", NoParams, ping, "reader"),
     Operation("whoami", NoParams, whoami, "reader"),
-    Operation("stats", NoParams, stats, "operator"),
+    Operation("stats", NoParams, stats, "operator", heavy=always),  # counts whole tables
     Operation("health", HealthParams, health, "operator", heavy=lambda memory, p: p.deep),
     Operation("config", NoParams, settings, "operator"),
     Operation("reindex", NoParams, reindex, "admin", writes=True),
     Operation("compact", NoParams, compact, "operator", writes=True),
-    Operation("backup", BackupParams, backup, "operator", heavy=always),
+    Operation("backup", BackupParams, backup, "operator", writes=True, heavy=always),
 )

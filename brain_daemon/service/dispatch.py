@@ -31,7 +31,7 @@ from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 log = logging.getLogger(__name__)
 
-HEAVY_THREADS = 2
+HEAVY_THREADS = 4  # a backup and a deep check, which take long, leave some to the others
 
 
 class HelloParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

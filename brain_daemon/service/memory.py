@@ -61,6 +61,7 @@ class Memory:
             max_batch=settings["write_batch"],
             max_waiting=settings["write_queue"],
         )
+        self.reader()  # the event loop's own, while there are descriptors for it
         _settle()
         self.writer.start()
 

@@ -11,11 +11,12 @@ from brain_daemon.recall import pipeline
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.operation import Cursor, Id, Operation
+from brain_daemon.service.operation import Cursor, Id, Operation, always
 from brain_daemon.store import chunks, documents
 from brain_daemon.timestamps import now_us
 
 MAX_IDS = 1000
+MAX_INLINE_IDS = 100  # as many hits as the largest recall reads
 MAX_PAGE = 1000
 
 
@@ -104,9 +105,13 @@ def _is_large(memory: Memory, query: QueryDoc) -> bool:
     return memory.snapshot.n_rows > memory.settings["recall_inline_rows"]
 
 
+def _is_many(memory: Memory, params: MultiGetParams) -> bool:
+    return len(params.ids) > MAX_INLINE_IDS
+
+
 OPERATIONS = (
     Operation("recall", QueryDoc, recall, "reader", heavy=_is_large),
     Operation("get", GetParams, get, "reader"),
-    Operation("multi_get", MultiGetParams, multi_get, "reader"),
-    Operation("documents", DocumentsParams, list_documents, "reader"),
+    Operation("multi_get", MultiGetParams, multi_get, "reader", heavy=_is_many),
+    Operation("documents", DocumentsParams, list_documents, "reader", heavy=always),
 )
