@@ -47,6 +47,9 @@ setup(
             "wraparound": False,
             "initializedcheck": DEBUG,
             "cdivision": True,
+            # Neither is ours, and the stubs name all that is.
+            "auto_pickle": False,
+            "autotestdict": False,
         },
     ),
 )

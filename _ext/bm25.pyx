@@ -58,7 +58,7 @@ ctypedef struct segment:
 
 
 @cython.final
-cdef class Segment:
+cdef class _Segment:
     """Owner of one immutable run of postings."""
 
     cdef segment data
@@ -151,7 +151,7 @@ cdef class Postings:
                     raise ValueError(f"term id {ids[j]} of row {rows[i]} has frequency 0")
         if n == 0:
             return self
-        cdef Segment new = invert(rows, indptr, ids, tfs)
+        cdef _Segment new = invert(rows, indptr, ids, tfs)
         cdef int64_t merged = n
         i = self.n_parts
         while i > 0 and (self.parts[i - 1].n_postings <= MERGE_RATIO * merged
@@ -177,13 +177,13 @@ cdef class Postings:
         check_rows(self, alive.shape[0])
         if self.n_parts == 0:
             return self
-        cdef Segment kept = merge(self, alive)
+        cdef _Segment kept = merge(self, alive)
         return from_segments((kept,) if kept.data.n_postings else ())
 
 
 cdef Postings from_segments(tuple segments):
     cdef Postings postings = Postings()
-    cdef Segment owner
+    cdef _Segment owner
     postings.parts = <segment **>malloc((len(segments) + 1) * sizeof(void *))
     if postings.parts == NULL:
         raise MemoryError
@@ -196,8 +196,8 @@ cdef Postings from_segments(tuple segments):
     return postings
 
 
-cdef Segment new_segment(int64_t n_postings, Py_ssize_t max_keys):
-    cdef Segment new = Segment()
+cdef _Segment new_segment(int64_t n_postings, Py_ssize_t max_keys):
+    cdef _Segment new = _Segment()
     new.data.rows = <int32_t *>malloc((n_postings + 1) * sizeof(int32_t))
     new.data.tfs = <uint16_t *>malloc((n_postings + 1) * sizeof(uint16_t))
     if (new.data.rows == NULL or new.data.tfs == NULL
@@ -206,12 +206,12 @@ cdef Segment new_segment(int64_t n_postings, Py_ssize_t max_keys):
     return new
 
 
-cdef Segment invert(const int32_t[::1] rows, const int64_t[::1] indptr,
-                    const uint32_t[::1] ids, const uint16_t[::1] tfs):
+cdef _Segment invert(const int32_t[::1] rows, const int64_t[::1] indptr,
+                     const uint32_t[::1] ids, const uint16_t[::1] tfs):
     """One segment out of checked forward lists."""
     cdef Py_ssize_t d = rows.shape[0], n = ids.shape[0], i
     cdef int64_t j
-    cdef Segment new = new_segment(n, n)
+    cdef _Segment new = new_segment(n, n)
     cdef segment *data = &new.data
     cdef uint32_t *order = <uint32_t *>malloc(2 * n * sizeof(uint32_t))
     cdef int32_t *row_of = <int32_t *>malloc(n * sizeof(int32_t))
@@ -238,7 +238,7 @@ cdef Segment invert(const int32_t[::1] rows, const int64_t[::1] indptr,
     return new
 
 
-cdef Segment merge(Postings postings, const uint8_t[::1] alive):
+cdef _Segment merge(Postings postings, const uint8_t[::1] alive):
     """One segment out of all, without dead rows unless `alive` is None."""
     cdef Py_ssize_t n_parts = postings.n_parts, p, max_keys = 0
     cdef int64_t j, n = 0
@@ -247,7 +247,7 @@ cdef Segment merge(Postings postings, const uint8_t[::1] alive):
     cdef const uint8_t *keep = &alive[0] if alive is not None else NULL
     for p in range(n_parts):
         max_keys += postings.parts[p].terms.n_keys
-    cdef Segment new = new_segment(postings.n_postings, min(max_keys, postings.n_postings))
+    cdef _Segment new = new_segment(postings.n_postings, min(max_keys, postings.n_postings))
     cdef segment *data = &new.data
     cdef const brain_csr **indexes = <const brain_csr **>malloc(n_parts * sizeof(void *))
     cdef Py_ssize_t *cursors = <Py_ssize_t *>calloc(n_parts, sizeof(Py_ssize_t))
@@ -315,7 +315,7 @@ cdef void find_dead(Postings postings, const uint8_t *alive, uint8_t *has_dead) 
 
 
 @cython.final
-cdef class Accumulators:
+cdef class _Accumulators:
     """Scratch of one `topk_bm25` call: scores by row, all zero between calls."""
 
     cdef double *scores
@@ -340,7 +340,7 @@ cdef class Accumulators:
         return 0
 
 
-# Accumulators at rest, at most as many as there have been calls at one time.  A call that
+# _Accumulators at rest, at most as many as there have been calls at one time.  A call that
 # fails does not bring its own back.
 cdef list idle = []
 
@@ -409,7 +409,7 @@ def topk_bm25(Postings postings not None, const int32_t[::1] term_ids,
     cdef brain_topk top
     cdef double score
     cdef int64_t df
-    cdef Accumulators scratch = idle.pop() if idle else Accumulators()
+    cdef _Accumulators scratch = idle.pop() if idle else _Accumulators()
     scratch.reserve(n_rows)
     call.scores = scratch.scores
     call.touched = scratch.touched

@@ -1,4 +1,3 @@
-# cython: auto_pickle=False, autotestdict=False
 """Where a msgpack message ends, found without building one Python object.
 
 Here: a byte-driven scanner with limits. Not here: decoding (``protocol.framing``), what the

@@ -84,7 +84,7 @@ cdef enum:
 
 
 @cython.final
-cdef class Segment:
+cdef class _Segment:
     """Owner of one immutable run of edges."""
 
     cdef brain_edges data
@@ -172,7 +172,7 @@ cdef class Graph:
                                  " it must be positive and finite")
         if n == 0:
             return self
-        cdef Segment new = by_source(sources, targets, weights, evidence)
+        cdef _Segment new = by_source(sources, targets, weights, evidence)
         cdef int64_t merged = n
         i = self.n_parts
         while i > 0 and (self.parts[i - 1].n_edges <= MERGE_RATIO * merged
@@ -199,13 +199,13 @@ cdef class Graph:
         check_rows(self, alive.shape[0])
         if self.n_parts == 0 or alive.shape[0] == 0:
             return self
-        cdef Segment kept = merge(self, alive)
+        cdef _Segment kept = merge(self, alive)
         return from_segments((kept,) if kept.data.n_edges else ())
 
 
 cdef Graph from_segments(tuple segments):
     cdef Graph graph = Graph()
-    cdef Segment owner
+    cdef _Segment owner
     graph.parts = <brain_edges **>malloc((len(segments) + 1) * sizeof(void *))
     if graph.parts == NULL:
         raise MemoryError
@@ -219,8 +219,8 @@ cdef Graph from_segments(tuple segments):
     return graph
 
 
-cdef Segment new_segment(int64_t n_edges, Py_ssize_t max_keys):
-    cdef Segment new = Segment()
+cdef _Segment new_segment(int64_t n_edges, Py_ssize_t max_keys):
+    cdef _Segment new = _Segment()
     new.data.targets = <int32_t *>malloc((n_edges + 1) * sizeof(int32_t))
     new.data.weights = <float *>malloc((n_edges + 1) * sizeof(float))
     new.data.evidence = <int32_t *>malloc((n_edges + 1) * sizeof(int32_t))
@@ -245,11 +245,11 @@ cdef void add_edge(brain_edges *data, int32_t source, int32_t target, float weig
         data.largest_row = max(data.largest_row, target // 2)
 
 
-cdef Segment by_source(const int32_t[::1] sources, const int32_t[::1] targets,
-                       const float[::1] weights, const int32_t[::1] evidence):
+cdef _Segment by_source(const int32_t[::1] sources, const int32_t[::1] targets,
+                        const float[::1] weights, const int32_t[::1] evidence):
     """One segment out of checked edges."""
     cdef Py_ssize_t n = sources.shape[0], i
-    cdef Segment new = new_segment(n, n)
+    cdef _Segment new = new_segment(n, n)
     cdef brain_edges *data = &new.data
     cdef uint32_t *order = <uint32_t *>malloc(2 * n * sizeof(uint32_t))
     cdef uint32_t at
@@ -275,7 +275,7 @@ cdef bint kept(const uint8_t *alive, uint32_t source, int32_t target,
             and (source % 2 or alive[source // 2]))
 
 
-cdef Segment merge(Graph graph, const uint8_t[::1] alive):
+cdef _Segment merge(Graph graph, const uint8_t[::1] alive):
     """One segment out of all, without edges of dead rows unless `alive` is None."""
     cdef Py_ssize_t n_parts = graph.n_parts, p, max_keys = 0
     cdef int64_t j
@@ -284,7 +284,7 @@ cdef Segment merge(Graph graph, const uint8_t[::1] alive):
     cdef const uint8_t *keep = &alive[0] if alive is not None else NULL
     for p in range(n_parts):
         max_keys += graph.parts[p].sources.n_keys
-    cdef Segment new = new_segment(graph.n_edges, min(max_keys, graph.n_edges))
+    cdef _Segment new = new_segment(graph.n_edges, min(max_keys, graph.n_edges))
     cdef brain_edges *data = &new.data
     cdef const brain_csr **indexes = <const brain_csr **>malloc(n_parts * sizeof(void *))
     cdef Py_ssize_t *cursors = <Py_ssize_t *>calloc(n_parts, sizeof(Py_ssize_t))
@@ -375,7 +375,7 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
 
 
 @cython.final
-cdef class Walk:
+cdef class _Walk:
     """Owner of the scratch of one `topk_ppr` call."""
 
     cdef brain_walk data
@@ -479,7 +479,7 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     terrain.visible = &visible[0] if n_rows else NULL
     terrain.damping = damping
     terrain.epsilon = epsilon
-    cdef Walk scratch = idle.pop() if idle else Walk()
+    cdef _Walk scratch = idle.pop() if idle else _Walk()
     cdef brain_walk *walk = &scratch.data
     top.count = 0
     top.hits = NULL
