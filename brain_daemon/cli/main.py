@@ -91,7 +91,7 @@ class CommandGroup(click.Group):
 def cli(socket: Path | None) -> None:
     """Ask the memory of this machine, and add to it.
 
-    Every command talks to the daemon over its socket; start one with `brain-daemon serve`.
+    Every command talks to the daemon over its socket. `brain-daemon serve` starts one.
     """
 
 
