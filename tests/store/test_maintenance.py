@@ -194,6 +194,23 @@ def test_a_zeroed_page_is_found(conn: apsw.Connection, store_path: Path) -> None
     reader.close()
 
 
+def test_a_connection_that_checks_again_sees_what_others_wrote(
+    conn: apsw.Connection, store_path: Path
+) -> None:
+    """FTS5 keeps an index's structure from the first check on, and would compare with that."""
+    with conn:
+        first = documents.put(conn, make_document("one", "two"), WRITER, 0)
+    reader = connection.open_reader(store_path)
+    assert maintenance.integrity_findings(reader) == []
+    with conn:
+        documents.put(conn, make_document("three"), WRITER, 0)
+    assert maintenance.integrity_findings(reader) == []
+    with conn:
+        documents.remove(conn, first.document_id)
+    assert maintenance.integrity_findings(reader) == []
+    reader.close()
+
+
 def test_counts(conn: apsw.Connection) -> None:
     chunk = make_chunk("x", names=("A", "B"), relations=(("A", "r", "B"),))
     with conn:
