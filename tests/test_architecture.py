@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "daemon": {"service", "protocol"},
     "cli": {"client"},
 }
-LEAVES = {"errors", "model", "config", "timestamps", "params", "paths"}
+LEAVES = {"errors", "model", "config", "heap", "timestamps", "params", "paths"}
 HOMES = {
     "apsw": {"store", "index", "recall", "service"},  # who passes a connection on names its type
     "sqlite_vec": {"store"},

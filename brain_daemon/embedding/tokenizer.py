@@ -6,6 +6,7 @@ table (``embedding.model``).
 
 import json
 import os
+import re
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from tokenizers import Tokenizer
 # One text at a time is too little for the library's own thread pool, and forking with one warns.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+_ascii_units = re.compile(r"[0-9A-Za-z]+|[^0-9A-Za-z ]")
+
 _CACHE_ENTRIES = 20_000
 _CACHED_CHARS = 40  # longer words hardly ever repeat
 
@@ -24,9 +27,10 @@ _CACHED_CHARS = 40  # longer words hardly ever repeat
 class TextTokenizer:
     """The tokenizer of a static model. Thread-safe under the GIL.
 
-    A BERT tokenizer never looks beyond a space, so the ids of a text are those of its words one
-    after the other; of words seen before (at most 20,000, about 4 MB) they are remembered.
-    Any other tokenizer gets the text as it is.
+    A BERT tokenizer never looks beyond a space, nor in ASCII text beyond a run of letters and
+    digits or a punctuation mark, so the ids of a text are those of such units one after the other;
+    of units seen before (at most 20,000, about 4 MB) they are remembered. Any other tokenizer gets
+    the text as it is.
 
     Parameters
     ----------
@@ -52,19 +56,24 @@ class TextTokenizer:
         # The format cuts the text before tokenizing it, assuming tokens of median length.
         self._max_chars = None if max_length is None else max_length * _median_length(tokenizer)
         self._by_word = _looks_at_words_only(tokenizer)
+        self._lowers = self._by_word and tokenizer.normalizer.lowercase
+        self._added = [t.content for t in tokenizer.get_added_tokens_decoder().values()]
         self._cache: dict[str, bytes] = {}  # word to its ids, int32
 
     def ids(self, text: str) -> npt.NDArray[np.int32]:
         """Token ids of any text, in its order: an int32 array of shape (n_tokens,)."""
         text = text[: self._max_chars]
-        if self._by_word:
-            data = self._word_ids(text.replace("\n", " ").split(" "))
-        else:
-            data = self._encoded([text])[0]
+        data = self._unit_ids(self._units(text)) if self._by_word else self._encoded([text])[0]
         ids = np.frombuffer(data, np.int32)[: self._max_tokens]
         return ids if self._unknown_id is None else ids[ids != self._unknown_id]
 
-    def _word_ids(self, words: list[str]) -> bytes:
+    def _units(self, text: str) -> list[str]:
+        text = text.replace("\n", " ")
+        if not (text.isascii() and text.isprintable()) or any(t in text for t in self._added):
+            return text.split(" ")
+        return _ascii_units.findall(text.lower() if self._lowers else text)
+
+    def _unit_ids(self, words: list[str]) -> bytes:
         cache = self._cache
         found = list(map(cache.get, words))
         if None not in found:

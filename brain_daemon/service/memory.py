@@ -1,6 +1,5 @@
 """The one store that this process owns, opened: writer, readers, model, current snapshot."""
 
-import ctypes
 import gc
 import logging
 import threading
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import apsw
 
+from brain_daemon import heap
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index import load as index_load
@@ -62,7 +62,10 @@ class Memory:
             max_waiting=settings["write_queue"],
         )
         self.reader()  # the event loop's own, while there are descriptors for it
-        _settle()
+        # The loaded index lives as long as the process: the collector need not walk it.
+        gc.collect()
+        gc.freeze()
+        heap.trim()
         self.writer.start()
 
     def reader(self) -> apsw.Connection:
@@ -94,15 +97,3 @@ class Memory:
         self.snapshot = following
         if following.needs_rebuild:
             self.reload(self.reader())
-
-
-def _settle() -> None:
-    """Keep the collector from walking what lives as long as the process; give back the rest.
-
-    Loading leaves about 10 MB of freed heap, which glibc returns only when asked.
-    """
-    gc.collect()
-    gc.freeze()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

@@ -4,12 +4,14 @@ Here: the key only. Which spans of a text are names is decided in ``ingest``.
 """
 
 import unicodedata
+from functools import lru_cache
 
 # Kept at the end of a name, where it tells C# from C; "+" is no punctuation to Unicode.
 _KEPT_AT_END = "#"
 _EDGE_SYMBOLS = "`^~"  # symbols to Unicode, quotation or emphasis in text
 
 
+@lru_cache(maxsize=16_384)
 def entity_key(name: str) -> str:
     """Fold a name: compatibility forms, case, white space, invisible characters, edge punctuation.
 
