@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import apsw
 
-from brain_daemon.model import PreparedChunk
+from brain_daemon.model import PreparedChunk, Relation
 from brain_daemon.text.names import entity_key
 
 
@@ -57,7 +57,7 @@ def intern(
     for chunk in chunks:
         for mention in chunk.mentions:
             kinds.setdefault(mention.name, mention.kind)
-        for relation in chunk.relations:
+        for relation in filter(_joins_two, chunk.relations):
             kinds.setdefault(relation.subject, "link")
             kinds.setdefault(relation.object, "link")
     if not kinds:
@@ -75,6 +75,12 @@ def intern(
     if rows:
         conn.executemany("INSERT INTO entity(id, key, name, kind) VALUES (?, ?, ?, ?)", rows)
     return {name: known[key] for name, key in keys.items()}, created
+
+
+def _joins_two(relation: Relation) -> bool:
+    """Whether it will be an edge, so that it can support its ends."""
+    source, target = entity_key(relation.subject), entity_key(relation.object)
+    return bool(source and target and source != target)
 
 
 def find_ids(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, int]:

@@ -364,3 +364,14 @@ def test_a_document_that_lost_a_chunk_is_never_taken_for_unchanged(conn: apsw.Co
         again = documents.put(conn, less, WRITER, 0)
     assert not again.unchanged
     assert maintenance.counts(conn)["chunks"] == 2
+
+
+@pytest.mark.parametrize(
+    "relation", [("Ana", "is", "ANA"), ("Ana", "knows", "\0"), ("\n", "x", "Bo")]
+)
+def test_a_relation_that_joins_no_two_makes_no_entity(
+    conn: apsw.Connection, relation: tuple[str, str, str]
+) -> None:
+    result = put(conn, make_document(make_chunk("a", relations=(relation,))))
+    assert (result.new_entities, result.edges) == ([], [])
+    assert maintenance.integrity_findings(conn) == []
