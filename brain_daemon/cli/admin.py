@@ -155,8 +155,14 @@ def status_lines(
     model = stats.get("model") or {}
     uptime = stats.get("uptime_s")
     wal, rss = stats.get("wal_bytes"), stats.get("rss_bytes")
-    n_chunks, n_documents, n_entities, n_edges = (
-        plain(stats.get(name)) for name in ("chunks", "documents", "entities", "edges")
+    chunks, documents, entities, relations = (
+        f"{plain(stats.get(name))} {one if stats.get(name) == 1 else many}"
+        for name, one, many in (
+            ("chunks", "chunk", "chunks"),
+            ("documents", "document", "documents"),
+            ("entities", "entity", "entities"),
+            ("edges", "relation", "relations"),
+        )
     )
     lines = [
         ("health", f"{well} ({'; '.join(reasons)})" if reasons else well),
@@ -166,8 +172,8 @@ def status_lines(
             + (f", up {duration(uptime)}" if isinstance(uptime, int | float) else ""),
         ),
         ("socket", plain(str(socket_path()))),
-        ("memories", f"{n_chunks} chunks of {n_documents} documents"),
-        ("graph", f"{n_entities} entities, {n_edges} relations"),
+        ("memories", f"{chunks} of {documents}"),
+        ("graph", f"{entities}, {relations}"),
         ("store", plain(stats.get("store_bytes"), "store_bytes")),
         ("memory", plain(rss, "rss_bytes")),
         ("model", f"{plain(model.get('name'))}, {plain(model.get('dim'))} dimensions"),

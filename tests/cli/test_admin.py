@@ -79,6 +79,14 @@ def test_status_at_one_glance(stand: Stand) -> None:
     }
 
 
+def test_status_of_one_memory(stand: Stand) -> None:
+    one = dict.fromkeys(("chunks", "documents", "entities", "edges"), 1)
+    stand.answers.update(hello=HELLO, stats={**STATS, **one}, health=HEALTH)
+    shown = stand.run("status").stdout
+    assert "1 chunk of 1 document " in shown
+    assert "1 entity, 1 relation " in shown
+
+
 def test_status_of_a_daemon_that_is_not_well(stand: Stand) -> None:
     stand.answers.update(hello={}, stats={}, health={"status": "degraded", "reasons": ["x", "y"]})
     result = stand.run("status")
