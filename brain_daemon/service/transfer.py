@@ -27,7 +27,7 @@ from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Cursor, Operation, always
 from brain_daemon.service.remember import Label, Name, Uri
 from brain_daemon.service.writer import WriteJob
-from brain_daemon.store import documents
+from brain_daemon.store import documents, scan
 from brain_daemon.store import transfer as stored
 from brain_daemon.timestamps import format_us, parse_us
 
@@ -98,12 +98,14 @@ def export(memory: Memory, params: ExportParams, principal: Principal) -> dict[s
     records: list[dict[str, Any]] = []
     n_bytes = 0
     after = params.after
-    for first_chunk_id, document, chunks in stored.iter_documents(memory.reader(), after):
-        if len(records) == params.limit or n_bytes > PAGE_BYTES:
-            return {"records": records, "next": after}
-        records.append(_record(document, chunks))
-        n_bytes += sum(len(chunk.text) for chunk, _, _ in chunks)
-        after = first_chunk_id
+    reader = memory.reader()
+    with scan.frozen(reader):
+        for first_chunk_id, document, chunks in stored.iter_documents(reader, after):
+            if len(records) == params.limit or n_bytes > PAGE_BYTES:
+                return {"records": records, "next": after}
+            records.append(_record(document, chunks))
+            n_bytes += sum(len(chunk.text) for chunk, _, _ in chunks)
+            after = first_chunk_id
     return {"records": records, "next": None}
 
 

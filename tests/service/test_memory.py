@@ -5,16 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from brain_daemon import config
 from brain_daemon.errors import StoreDegraded
 from brain_daemon.index import load as index_load
 from brain_daemon.index import snapshot as index_snapshot
-from brain_daemon.model import Principal
+from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.policy import ROLES
+from brain_daemon.store import chunks, connection, documents
 
 CALLER = Principal(name="alice", uid=1000, gid=1000, pid=1, roles=ROLES)
 
@@ -104,6 +106,24 @@ def test_first_recall_needs_no_new_descriptor(desk: Desk) -> None:
     """Clients may have taken the last one by then."""
     desk.call("remember", text="one heron")
     assert "connection" in vars(desk.memory._readers)
+
+
+def test_exported_document_is_of_one_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row and its chunks are read one after the other; a revision may come between."""
+    desk.call("remember", text="the heron is grey", uri="heron")
+    (before,) = desk.call("export")["records"]
+    of_document = chunks.of_document
+
+    def revised_meanwhile(conn: apsw.Connection, document_id: int) -> list[StoredChunk]:
+        writer = connection.open_writer(desk.memory.database)
+        with writer:
+            documents.remove(writer, document_id)
+        writer.close()
+        return of_document(conn, document_id)
+
+    monkeypatch.setattr(chunks, "of_document", revised_meanwhile)
+    assert desk.call("export")["records"] == [before]
+    assert desk.call("export")["records"] == []
 
 
 def test_low_disk_is_said_before_it_is_full(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
