@@ -31,7 +31,7 @@ from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 log = logging.getLogger(__name__)
 
-HEAVY_THREADS = 4  # a backup and a deep check, which take long, leave some to the others
+HEAVY_THREADS = 2  # of each kind: more would only contend with the event loop for the interpreter
 
 
 class HelloParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -71,7 +71,11 @@ class Dispatcher:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._slow_s = memory.settings["slow_call_ms"] / 1000
-        self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="brain-heavy")
+        # Apart, so that long checks and exports do not hold up what is to be stored.
+        self._threads = {
+            writes: ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix=name)
+            for writes, name in ((True, "brain-prepare"), (False, "brain-read"))
+        }
 
     def __call__(
         self, method: str, params: dict[str, Any], principal: Principal, notification: bool
@@ -107,12 +111,13 @@ class Dispatcher:
 
     def close(self) -> None:
         """Wait for the heavy calls under way."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for threads in self._threads.values():
+            threads.shutdown(wait=True, cancel_futures=True)
 
     async def _run_on_thread(self, operation: Operation, params: Any, principal: Principal) -> Any:
         started = time.perf_counter()
         result = await asyncio.get_running_loop().run_in_executor(
-            self._threads, _run, operation, self._memory, params, principal
+            self._threads[operation.writes], _run, operation, self._memory, params, principal
         )
         self._note_duration(operation.method, started)
         if isinstance(result, WriteJob | ExclusiveJob):
