@@ -22,7 +22,8 @@ class Operation:
     """One method of the wire protocol.
 
     ``run(memory, params, principal)`` gives the result, or a `WriteJob` or `ExclusiveJob` that
-    the dispatcher queues for the writer thread. ``heavy(memory, params)`` tells that ``run``
+    the dispatcher queues for the writer thread. What ``writes``, be it the store or another file,
+    must be a request, whose answer is read. ``heavy(memory, params)`` tells that ``run``
     would hold the event loop too long and belongs on a thread.
     """
 
