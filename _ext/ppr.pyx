@@ -5,7 +5,7 @@ hubs are damped and which rows are visible is decided above.
 """
 
 cimport cython
-from libc.math cimport isfinite
+from libc.math cimport isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -400,9 +400,10 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     where no edge counts, it restarts at a seed.
 
     A node is pushed while its residual exceeds `epsilon` times its number of counting edges
-    (at least 1), first in, first out.  What remains unpushed adds the share that stays, so a
-    score is a lower bound (up to the constant that restarts account for), and all scores
-    together lack at most ``damping`` times the residuals.
+    (at least 1), in rounds, so that the order of nodes and edges has no part in the result; what
+    the order of float additions leaves is rounded away.  What remains unpushed adds the share
+    that stays, so a score is a lower bound (up to the constant that restarts account for), and
+    all scores together lack at most ``damping`` times the residuals.
 
     Parameters
     ----------
@@ -421,7 +422,7 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     k : int
         At least 1.
     max_pushes : int
-        Bound on the work, at least 1.
+        Bound on the work, at least 1; the round under way is finished.
 
     Returns
     -------
@@ -432,7 +433,7 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
     path_indptr : int32 array, shape (m + 1,)
     path_nodes : int32 array
         ``path_nodes[path_indptr[i]:path_indptr[i + 1]]`` are the nodes through which mass
-        first came from a seed to hit ``i``, both included.
+        first came from a seed to hit ``i``, both included; of several ways the most given.
 
     Raises
     ------
@@ -511,6 +512,10 @@ def topk_ppr(Graph graph not None, const int32_t[::1] seeds, const double[::1] s
         free(top.hits)
 
 
+# Scores are multiples of its inverse: float addition in another order changes less than that.
+cdef double RESOLUTION = 2.0 ** 36
+
+
 cdef void select(const brain_walk *walk, double staying, brain_topk *top) noexcept nogil:
     """The best passages that mass has come to."""
     cdef Py_ssize_t i
@@ -521,6 +526,7 @@ cdef void select(const brain_walk *walk, double staying, brain_topk *top) noexce
         if state.node % 2 or state.parent == BRAIN_UNTOUCHED:
             continue
         score = (state.estimate + staying * state.residual) / (1 - walk.leaked)
+        score = rint(score * RESOLUTION) / RESOLUTION
         if score > 0 and score >= brain_topk_threshold(top):
             brain_topk_push(top, score, state.node // 2)
     brain_topk_sort(top)

@@ -34,11 +34,15 @@ enum { BRAIN_SEED = -1, BRAIN_UNTOUCHED = -2 };
 typedef struct {
     double residual;
     double estimate;
-    int64_t start;  /* of its edges in the walk's adjacency; -1 = not there yet */
-    int32_t degree; /* its counting edges; a lower bound while start is -1 */
+    double pushed;    /* what this round takes from it */
+    double gift;      /* what the parent gave */
+    int64_t start;    /* of its edges in the walk's adjacency; -1 = not there yet */
+    int32_t degree;   /* its counting edges; a lower bound while start is -1 */
     int32_t node;
-    int32_t parent; /* slot that first gave it mass, or one of the above */
-    int32_t next;   /* slot behind it in the queue; -1 = last */
+    int32_t parent;   /* slot that gave it most in the round it was met, or one of the above */
+    int32_t met;      /* that round */
+    int32_t next;     /* slot behind it in the queue; -1 = last */
+    int32_t following; /* slot that this round pushes after it; -1 = last */
     int32_t queued;
 } brain_walk_node;
 
@@ -51,7 +55,8 @@ typedef struct {
     int32_t *targets; /* adjacency: slots ... */
     double *shares;   /* ... and transition probabilities */
     int64_t n_entries, entries_size;
-    int32_t head, tail; /* of the queue of slots; head -1 = empty */
+    int32_t head, tail; /* of the queue of slots for the next round; head -1 = empty */
+    int32_t round;
     double leaked;      /* mass that reached nodes without a counting edge */
 } brain_walk;
 
@@ -76,6 +81,7 @@ static inline int brain_walk_begin(brain_walk *walk, ptrdiff_t n_nodes) {
         walk->n_nodes = n_nodes;
     }
     walk->head = walk->tail = -1;
+    walk->round = 0;
     walk->leaked = 0;
     return 0;
 }
@@ -116,7 +122,15 @@ static inline void brain_walk_give(brain_walk *walk, int32_t slot, double mass, 
                                    double epsilon) {
     brain_walk_node *state = &walk->states[slot];
     state->residual += mass;
-    if (state->parent == BRAIN_UNTOUCHED) state->parent = parent;
+    if (state->parent == BRAIN_UNTOUCHED ||
+        (state->met == walk->round && parent >= 0 &&
+         (mass > state->gift ||
+          (mass == state->gift &&
+           walk->states[parent].node < walk->states[state->parent].node)))) {
+        state->parent = parent;
+        state->gift = mass;
+        state->met = walk->round;
+    }
     if (state->queued || state->residual <= epsilon * (state->degree > 1 ? state->degree : 1))
         return;
     state->queued = 1;
@@ -202,27 +216,41 @@ static inline int brain_walk_expand(brain_walk *walk, const brain_terrain *terra
     return 0;
 }
 
-/* Push, first in first out, until no residual is large; -1 = no memory. */
+/* Push until no residual is large, or at least max_pushes were made; -1 = no memory.
+ *
+ * In rounds: what a round pushes is taken before any of it is given, so the outcome does not
+ * depend on the order of nodes and edges, which differs between a graph that grew and the same
+ * graph loaded anew. */
 static inline int brain_walk_push(brain_walk *walk, const brain_terrain *terrain,
                                   int64_t max_pushes) {
     for (int64_t n_pushes = 0; walk->head >= 0 && n_pushes < max_pushes;) {
-        int32_t slot = walk->head;
-        walk->head = walk->states[slot].next;
-        walk->states[slot].queued = 0;
-        if (walk->states[slot].start < 0 && brain_walk_expand(walk, terrain, slot) < 0)
-            return -1;
-        brain_walk_node *state = &walk->states[slot];
-        if (state->start < 0 ||
-            state->residual <= terrain->epsilon * (state->degree > 1 ? state->degree : 1))
-            continue;
-        double mass = terrain->damping * state->residual;
-        state->estimate += (1 - terrain->damping) * state->residual;
-        state->residual = 0;
-        n_pushes++;
-        if (state->degree == 0) walk->leaked += mass;
-        for (int64_t i = state->start; i < state->start + state->degree; i++)
-            brain_walk_give(walk, walk->targets[i], mass * walk->shares[i], slot,
-                            terrain->epsilon);
+        int32_t first = -1, last = -1;
+        walk->round++;
+        for (int32_t slot = walk->head; slot >= 0; slot = walk->states[slot].next) {
+            walk->states[slot].queued = 0;
+            if (walk->states[slot].start < 0 && brain_walk_expand(walk, terrain, slot) < 0)
+                return -1;
+            brain_walk_node *state = &walk->states[slot];
+            if (state->start < 0 ||
+                state->residual <= terrain->epsilon * (state->degree > 1 ? state->degree : 1))
+                continue;
+            state->pushed = terrain->damping * state->residual;
+            state->estimate += (1 - terrain->damping) * state->residual;
+            state->residual = 0;
+            state->following = -1;
+            if (first < 0) first = slot;
+            else walk->states[last].following = slot;
+            last = slot;
+            n_pushes++;
+        }
+        walk->head = walk->tail = -1;
+        for (int32_t slot = first; slot >= 0; slot = walk->states[slot].following) {
+            const brain_walk_node *state = &walk->states[slot];
+            if (state->degree == 0) walk->leaked += state->pushed;
+            for (int64_t i = state->start; i < state->start + state->degree; i++)
+                brain_walk_give(walk, walk->targets[i], state->pushed * walk->shares[i], slot,
+                                terrain->epsilon);
+        }
     }
     return 0;
 }

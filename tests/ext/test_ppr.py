@@ -341,6 +341,24 @@ def test_segments_stay_few_and_change_nothing():
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 1e-4, 1e-6])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_order_in_which_a_graph_grew_has_no_part_in_the_answer(seed, epsilon):
+    """A store answers after a restart, which loads the graph at once, as it did before."""
+    links, seeds, weights, factors, visible = random_case(seed, 200, 60, 900)
+    rng = np.random.default_rng(seed)
+    shuffled = [links[i] for i in rng.permutation(len(links))]
+    grown = Graph()
+    for start in range(0, len(shuffled), 37):
+        grown = grown.append(*both_ways(shuffled[start : start + 37]))
+    order = rng.permutation(len(seeds))
+    once = topk_ppr(graph_of(links), seeds, weights, factors, visible, 0.5, epsilon, 100)
+    again = topk_ppr(grown, seeds[order], weights[order], factors, visible, 0.5, epsilon, 100)
+    assert len(once[0])
+    assert np.array_equal(once[0], again[0])
+    assert np.array_equal(once[1], again[1])
+
+
 def test_old_graphs_are_left_as_they_were():
     links, seeds, weights, factors, visible = random_case(4)
     old = graph_of(links)
