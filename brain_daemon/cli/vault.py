@@ -93,7 +93,8 @@ def notes_of(path: Path, extra_ignore: Path | None = None) -> Iterator[Note | Pr
 
     A file named outright is taken whatever its suffix or the ignore rules. In a folder the
     suffixes are those of `SUFFIXES`; hidden files and folders are left out, and so are links to
-    folders (they may loop, or lead out of the vault), which are reported.
+    folders, which may loop, and links out of the folder, which may lead to what nobody meant to
+    share: both are reported.
     """
     root = path.resolve()
     if not root.is_dir():
@@ -117,13 +118,17 @@ def notes_of(path: Path, extra_ignore: Path | None = None) -> Iterator[Note | Pr
             try:
                 if entry.name.startswith(".") or _is_left_out(entry, path, ignore, rules):
                     continue
-                if not entry.is_dir():
-                    target = path.resolve(strict=True) if entry.is_symlink() else path
+                if not entry.is_symlink():
+                    if entry.is_dir():
+                        inside.append((path, rules))
+                    else:
+                        yield Note(path, path.as_uri(), "vault")
+                    continue
+                target = path.resolve(strict=True)
+                if target.is_file() and target.is_relative_to(root):
                     yield Note(path, target.as_uri(), "vault")
-                elif entry.is_symlink():
-                    yield Problem(path, "a link to a folder; name it to ingest it", failed=False)
                 else:
-                    inside.append((path, rules))
+                    yield Problem(path, f"a link to {target}; name that to ingest it", failed=False)
             except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, Python 3.11
                 yield Problem(path, _why(error))
         waiting += reversed(inside)

@@ -106,15 +106,20 @@ def test_a_path_that_is_not_utf8_has_a_uri_and_comes_back(tmp_path: Path) -> Non
     assert path_of(note.uri) == path
 
 
-def test_links_to_notes_are_read_and_links_to_folders_reported(tmp_path: Path) -> None:
-    make(tmp_path, "vault/a.md", "outside/far.md")
+def test_links_within_are_read_and_links_to_folders_or_out_of_the_vault_reported(
+    tmp_path: Path,
+) -> None:
+    make(tmp_path, "vault/a.md", "outside/secret.md")
     vault = tmp_path / "vault"
-    (vault / "near.md").symlink_to(tmp_path / "outside" / "far.md")
+    (vault / "near.md").symlink_to(vault / "a.md")
+    (vault / "out.md").symlink_to(tmp_path / "outside" / "secret.md")
     (vault / "loop").symlink_to(vault)
     found = {n.path.name: n.uri for n in notes_of(vault) if isinstance(n, Note)}
-    assert set(found) == {"a.md", "near.md"}
-    assert found["near.md"] == (tmp_path / "outside" / "far.md").resolve().as_uri()
-    assert not problems(vault)["loop"].failed
+    assert found == {"a.md": (vault / "a.md").as_uri(), "near.md": (vault / "a.md").as_uri()}
+    left = problems(vault)
+    assert set(left) == {"out.md", "loop"}
+    assert not any(problem.failed for problem in left.values())
+    assert "secret.md; name that to ingest it" in left["out.md"].reason
 
 
 def test_broken_and_looping_links_fail_alone(tmp_path: Path) -> None:
