@@ -155,7 +155,12 @@ def test_an_interrupt_is_one_line(stand: Stand) -> None:
         return asyncio.get_running_loop().create_future()
 
     stand.answers["whoami"] = never
-    command = [sys.executable, "-m", "brain_daemon.cli.main", "--socket", stand.path, "whoami"]
+    # Where the tests run in the background of a script, SIGINT is ignored, and that is inherited.
+    code = (
+        "import signal; from brain_daemon.cli.main import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); main()"
+    )
+    command = [sys.executable, "-c", code, "--socket", stand.path, "whoami"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert asked.wait(TIMEOUT_S)
