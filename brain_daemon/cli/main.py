@@ -17,8 +17,14 @@ from brain_daemon.cli.command import Command
 
 # Section of the help -> command -> module of this package.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Find": {"recall": "query", "get": "query"},
-    "Store and remove": {"remember": "write", "ingest": "ingest", "forget": "write"},
+    "Find": {"recall": "query", "get": "query", "graph": "graph"},
+    "Store and remove": {
+        "remember": "write",
+        "ingest": "ingest",
+        "forget": "write",
+        "link": "graph",
+        "unlink": "graph",
+    },
     "Look at the daemon": {
         "status": "admin",
         "stats": "admin",

@@ -14,6 +14,9 @@ REPEATABLE = frozenset(
         "documents",
         "export",
         "get",
+        "graph.entity",
+        "graph.relations",
+        "graph.traverse",
         "health",
         "hello",
         "multi_get",
@@ -77,6 +80,26 @@ class Methods(ABC):
     def forget(self, **params: Any) -> Any:
         """Remove a chunk (``id``) or a document (``document_id``, ``uri``) from every index."""
         return self.call("forget", **params)
+
+    def graph_entity(self, name: str, **params: Any) -> Any:
+        """Describe an entity by what may be seen of it."""
+        return self.call("graph.entity", name=name, **params)
+
+    def graph_relations(self, name: str, **params: Any) -> Any:
+        """List what is stated about an entity, and where."""
+        return self.call("graph.relations", name=name, **params)
+
+    def graph_traverse(self, name: str, **params: Any) -> Any:
+        """Walk from an entity over its relations; each entity reached with the way to it."""
+        return self.call("graph.traverse", name=name, **params)
+
+    def link(self, subject: str, relation: str, object: str, **params: Any) -> Any:
+        """State a relation; it is stored as a memory of its own."""
+        return self.call("link", subject=subject, relation=relation, object=object, **params)
+
+    def unlink(self, subject: str, relation: str, object: str, **params: Any) -> Any:
+        """Forget a link of one's own."""
+        return self.call("unlink", subject=subject, relation=relation, object=object, **params)
 
     def stats(self) -> Any:
         """Ask for counts and sizes."""
