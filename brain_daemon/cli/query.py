@@ -1,4 +1,4 @@
-"""Commands that read memories: ``recall`` and ``get``."""
+"""Commands that read memories: ``recall``, ``get`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 @click.argument("query")
 @click.option("--k", type=int, help="How many hits.  [default: the daemon's]")
 @click.option("--explain", is_flag=True, help="Show ranks and scores of each leg, and their sum.")
+@click.option("--term", "terms", multiple=True, help="A word that ranks too; repeatable.")
+@click.option("--phrase", "phrases", multiple=True, help="It must hold this; repeatable.")
+@click.option("--exclude", multiple=True, help="It may not hold this; repeatable.")
+@click.option("--code", multiple=True, help="It must hold this to the letter; repeatable.")
 @click.option("--domain", help="Only memories of this domain.")
 @click.option(
     "--source", "sources", multiple=True, type=click.Choice(SOURCES), help="Only this; repeatable."
@@ -36,6 +40,10 @@ def recall_command(
     query: str,
     k: int | None,
     explain: bool,
+    terms: tuple[str, ...],
+    phrases: tuple[str, ...],
+    exclude: tuple[str, ...],
+    code: tuple[str, ...],
     domain: str | None,
     sources: tuple[str, ...],
     since: str | None,
@@ -46,11 +54,14 @@ def recall_command(
 ) -> None:
     """Find the memories that answer a question, with the reasons for each.
 
+    In the query, "a phrase", -word, -"a phrase" and `code` decide exactly; all else is plain text.
     Exit code 1 when nothing was found.
     """
+    lex = {"terms": terms, "phrases": phrases, "exclude": exclude, "code": code}
     given: dict[str, Any] = {
         "q": query,
         "k": k,
+        "lex": {name: list(words) for name, words in lex.items() if words} or None,
         "domain": domain,
         "sources": list(sources) or None,
         "since": since,
@@ -99,3 +110,32 @@ def get_command(chunk_id: int, as_json: bool) -> None:
             if name not in shown and value not in (None, "", False, [])
         )
     )
+
+
+@command(example='brain verify 17 "Ana moved to Lisbon"')
+@click.argument("chunk_id", metavar="ID", type=int)
+@click.argument("claim")
+@json_option
+@click.pass_context
+def verify_command(ctx: click.Context, chunk_id: int, claim: str, as_json: bool) -> None:
+    """Ask whether a chunk says, word for word, what CLAIM says; exit code 1 when it does not."""
+    with daemon() as client:
+        verdict = client.call("verify", chunk_id=chunk_id, claim=claim)
+        chunk = None if as_json else client.call("get", id=chunk_id)
+    if chunk is None:
+        print_json(verdict)
+    else:
+        from rich.text import Text
+
+        from brain_daemon.cli.hits import split_at
+        from brain_daemon.cli.output import console
+
+        drawn = Text()
+        for part, matched in split_at(str(chunk["text"]), verdict["match_ranges"]):
+            drawn.append(safe_lines(part), style="bold yellow" if matched else "")
+        answer = "supported" if verdict["supported"] else "not supported"
+        screen = console()
+        screen.print(Text(f"{answer}: {plain(verdict['decision'])}", style="bold"))
+        screen.print(drawn)
+    if not verdict["supported"]:
+        ctx.exit(exits.NEGATIVE)

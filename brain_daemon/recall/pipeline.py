@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import apsw
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +15,7 @@ from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
-from brain_daemon.recall import evidence, fusion, graph, lexical, vector
+from brain_daemon.recall import evidence, fusion, graph, lexical, operators, vector
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
 from brain_daemon.recall.query import QueryDoc
@@ -94,11 +95,18 @@ def recall(
     visible = snapshot.visible(principal, query.filters(), now)
     answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
     answer["visible"] = visible.n_visible
+    query = operators.normalize(query, analyzer)
+    answer["lex"] = msgspec.structs.asdict(query.lex)
+    fitting = operators.restrict(query.lex, visible, snapshot, conn, analyzer)
     if not visible.n_visible:
         answer |= _nothing_visible(snapshot, principal, now)
         answer["legs"] = dict.fromkeys(LEGS, Ranking(skipped="no chunk is visible").report())
+    elif not fitting.n_visible:
+        answer |= {"decision": "no_match", "reason": operators.unmet(query.lex, visible.n_visible)}
+        skipped = Ranking(skipped="no visible chunk meets lex")
+        answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
-        legs = search(query, snapshot, visible, analyzer, model, settings)
+        legs = search(query, snapshot, fitting, analyzer, model, settings)
         answer["legs"] = _report(legs, snapshot, conn)
         fused = fusion.fuse(legs.by_name(), query.k)
         answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
@@ -136,11 +144,9 @@ def search(
     """Run the legs; `fusion.fuse` of all of them is the answer's ranking."""
     mask = visible.mask
     depth = max(settings["recall_leg_depth"], query.k)
-    terms = analyzer.query(query.q)
+    terms = analyzer.query(query.words)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
-    worded = lexical.search(
-        snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor
-    )
+    worded = lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor)
     embedding = model.embed(query.q)
     feedback = worded.rows[: tuning.feedback_passages]
     if embedding.any():

@@ -31,12 +31,14 @@ def test_recall_sends_every_option(stand: Stand) -> None:
     stand.run(
         *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
         *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
-        *("--no-graph", "--include-decayed"),
+        *("--no-graph", "--include-decayed", "--term", "a", "--term", "b", "--phrase", "c d"),
+        *("--exclude", "e", "--code", "f::g"),
     )
     assert stand.params("recall") == [
         {
             "q": "who?",
             "k": 3,
+            "lex": {"terms": ["a", "b"], "phrases": ["c d"], "exclude": ["e"], "code": ["f::g"]},
             "domain": "people",
             "sources": ["vault", "memory"],
             "since": "2026-01-01",
@@ -90,3 +92,17 @@ def test_get_of_what_is_not_there(stand: Stand) -> None:
     result = stand.run("get", "9", "--json")
     assert (result.exit_code, result.stdout) == (exits.NEGATIVE, "")
     assert result.stderr == "brain: there is no chunk 9\n"
+
+
+def test_verify_shows_where_and_its_exit_code_is_the_answer(stand: Stand) -> None:
+    verdict = {"supported": True, "decision": "verbatim", "match_ranges": [[0, 3]]}
+    stand.answers["verify"] = lambda params: verdict
+    stand.answers["get"] = {**HIT, "text": "Ana \x1bmoved"}
+    result = stand.run("verify", "3", "ana")
+    assert stand.params("verify") == [{"chunk_id": 3, "claim": "ana"}]
+    assert result.exit_code == 0
+    assert result.stdout == "supported: verbatim\nAna \\x1bmoved\n"
+    verdict["supported"] = False
+    result = stand.run("verify", "3", "ana", "--json")
+    assert result.exit_code == exits.NEGATIVE
+    assert json.loads(result.stdout) == verdict
