@@ -17,7 +17,7 @@ from brain_daemon.cli.command import Command
 
 # Section of the help -> command -> module of this package.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Find": {"recall": "query", "get": "query", "graph": "graph"},
+    "Find": {"recall": "query", "get": "query", "verify": "query", "graph": "graph"},
     "Store and remove": {
         "remember": "write",
         "ingest": "ingest",
@@ -42,6 +42,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "compact": "admin",
         "reindex": "admin",
     },
+    "Measure": {"eval": "evaluation"},
 }
 MODULES = {name: module for section in SECTIONS.values() for name, module in section.items()}
 
