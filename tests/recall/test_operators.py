@@ -192,11 +192,11 @@ def test_only_what_is_visible_is_looked_at(memories: Memories) -> None:
 def test_an_exclusion_holds_in_every_leg_and_carries_nothing(memories: Memories) -> None:
     same = memories.model.embed("the weather station on the roof")
     secret = memories.add(
-        "weather station draft", embedding=same, names=["Station", "Roof"], title="Draft"
+        "weather station draft", embedding=same, names=["Gauge", "Roof"], title="Draft"
     )
     # Reached through the excluded chunk alone: by its entity, and by feedback on its words.
     beyond = memories.add("tiles", embedding=-same, names=["Roof"])
-    kept_one = memories.add("weather station", embedding=same, names=["Weather"])
+    kept_one = memories.add("weather station", embedding=same, names=["Gauge"])
     everything = memories.recall("weather station", k=10)["hits"]
     assert {hit["id"] for hit in everything} == {secret, beyond, kept_one}
     without = memories.recall("weather station -draft", k=10)
