@@ -118,7 +118,10 @@ def get_command(chunk_id: int, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify_command(ctx: click.Context, chunk_id: int, claim: str, as_json: bool) -> None:
-    """Ask whether a chunk says, word for word, what CLAIM says; exit code 1 when it does not."""
+    """Ask whether a chunk says, word for word, what CLAIM says.
+
+    Exit code 1 when it does not.
+    """
     with daemon() as client:
         verdict = client.call("verify", chunk_id=chunk_id, claim=claim)
         chunk = None if as_json else client.call("get", id=chunk_id)

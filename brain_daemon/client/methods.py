@@ -73,6 +73,10 @@ class Methods(ABC):
         """Fetch several chunks, in the order asked."""
         return self.call("multi_get", ids=ids)
 
+    def verify(self, chunk_id: int, claim: str) -> Any:
+        """Ask whether a chunk says, word for word, what a claim says."""
+        return self.call("verify", chunk_id=chunk_id, claim=claim)
+
     def documents(self, **params: Any) -> Any:
         """List stored documents, a page at a time."""
         return self.call("documents", **params)

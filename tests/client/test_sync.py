@@ -312,7 +312,7 @@ def test_the_named_methods_call_what_they_are_named_after(serving: Serving) -> N
 
     recorder = Recorder()
     arguments = {"graph_entity": 1, "graph_relations": 1, "graph_traverse": 1}
-    arguments |= {"link": 3, "unlink": 3}
+    arguments |= {"link": 3, "unlink": 3, "verify": 2}
     arguments |= {"remember": 1, "ingest_markdown": 2, "recall": 1, "get": 1, "multi_get": 1}
     names = {name for name in vars(Methods) if name[0] != "_"} - {"call"}
     for name in names:
