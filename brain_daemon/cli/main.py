@@ -28,6 +28,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Look at the daemon": {
         "status": "admin",
         "stats": "admin",
+        "decayed": "decay",
+        "extend": "decay",
         "health": "admin",
         "doctor": "doctor",
         "ping": "admin",

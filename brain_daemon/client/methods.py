@@ -86,6 +86,14 @@ class Methods(ABC):
         return self.call("forget", **params)
 
     def graph_entity(self, name: str, **params: Any) -> Any:
+    def decayed(self, **params: Any) -> Any:
+        """List expired chunks, those that expired last first."""
+        return self.call("decayed", **params)
+
+    def decay_extend(self, document_id: int, expires_at: Any) -> Any:
+        """Let a document expire at another time, or with ``None`` never."""
+        return self.call("decay.extend", document_id=document_id, expires_at=expires_at)
+
         """Describe an entity by what may be seen of it."""
         return self.call("graph.entity", name=name, **params)
 
