@@ -81,11 +81,6 @@ class Methods(ABC):
         """List stored documents, a page at a time."""
         return self.call("documents", **params)
 
-    def forget(self, **params: Any) -> Any:
-        """Remove a chunk (``id``) or a document (``document_id``, ``uri``) from every index."""
-        return self.call("forget", **params)
-
-    def graph_entity(self, name: str, **params: Any) -> Any:
     def decayed(self, **params: Any) -> Any:
         """List expired chunks, those that expired last first."""
         return self.call("decayed", **params)
@@ -94,6 +89,11 @@ class Methods(ABC):
         """Let a document expire at another time, or with ``None`` never."""
         return self.call("decay.extend", document_id=document_id, expires_at=expires_at)
 
+    def forget(self, **params: Any) -> Any:
+        """Remove a chunk (``id``) or a document (``document_id``, ``uri``) from every index."""
+        return self.call("forget", **params)
+
+    def graph_entity(self, name: str, **params: Any) -> Any:
         """Describe an entity by what may be seen of it."""
         return self.call("graph.entity", name=name, **params)
 
