@@ -17,7 +17,13 @@ from brain_daemon.cli.command import Command
 
 # Section of the help -> command -> module of this package.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Find": {"recall": "query", "get": "query", "verify": "query", "graph": "graph"},
+    "Find": {
+        "recall": "query",
+        "trace": "query",
+        "get": "query",
+        "verify": "query",
+        "graph": "graph",
+    },
     "Store and remove": {
         "remember": "write",
         "ingest": "ingest",

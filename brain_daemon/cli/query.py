@@ -1,4 +1,4 @@
-"""Commands that read memories: ``recall``, ``get`` and ``verify``."""
+"""Commands that read memories: ``recall``, ``trace``, ``get`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 @click.option("--until", help="Only before this moment.")
 @click.option("--no-graph", is_flag=True, help="Leave the graph leg out.")
 @click.option("--include-decayed", is_flag=True, help="Also memories that have expired.")
+@click.option("--trace", is_flag=True, help="Keep how the answer came about, for `brain trace`.")
+@click.option("--render", is_flag=True, help="Print one fenced block of text for a prompt.")
+@click.option("--max-context-tokens", type=int, help="Bound of that block.  [default: none]")
 @json_option
 @click.pass_context
 def recall_command(
@@ -50,6 +53,9 @@ def recall_command(
     until: str | None,
     no_graph: bool,
     include_decayed: bool,
+    trace: bool,
+    render: bool,
+    max_context_tokens: int | None,
     as_json: bool,
 ) -> None:
     """Find the memories that answer a question, with the reasons for each.
@@ -68,17 +74,37 @@ def recall_command(
         "until": until,
         "graph": False if no_graph else None,
         "include_decayed": include_decayed or None,
+        "trace": trace or None,
+        "render": render or None,
+        "max_context_tokens": max_context_tokens,
     }
     with daemon() as client:
         answer = client.call("recall", **{n: v for n, v in given.items() if v is not None})
     if as_json:
         print_json(answer)
+    elif (block := answer.get("render")) and answer.get("hits"):
+        click.echo(safe_lines(str(block["text"])))
     else:
         from brain_daemon.cli.hits import print_answer
 
         print_answer(answer, explain=explain)
     if not answer.get("hits"):
         ctx.exit(exits.NEGATIVE)
+
+
+@command(example="brain trace 9f86d081884c7d65")
+@click.argument("trace_id", metavar="ID")
+@json_option
+def trace_command(trace_id: str, as_json: bool) -> None:
+    """Show how an answer came about, by the id that `brain recall --trace` printed."""
+    with daemon() as client:
+        found = client.call("trace", trace_id=trace_id)
+    if as_json:
+        print_json(found)
+        return
+    from brain_daemon.cli.hits import print_trace
+
+    print_trace(found)
 
 
 @command(example="brain get 17")

@@ -23,6 +23,7 @@ REPEATABLE = frozenset(
         "ping",
         "recall",
         "stats",
+        "trace",
         "verify",
         "whoami",
     }
@@ -64,6 +65,10 @@ class Methods(ABC):
     def recall(self, q: str, **params: Any) -> Any:
         """Search: ranked hits with the reasons for each."""
         return self.call("recall", q=q, **params)
+
+    def trace(self, trace_id: str) -> Any:
+        """Fetch how one of your recalls, made with ``trace=True``, came to its answer."""
+        return self.call("trace", trace_id=trace_id)
 
     def get(self, id: int) -> Any:
         """Fetch one chunk."""

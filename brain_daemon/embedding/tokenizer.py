@@ -64,6 +64,10 @@ class TextTokenizer:
         ids = np.frombuffer(data, np.int32)[: self._max_tokens]
         return ids if self._unknown_id is None else ids[ids != self._unknown_id]
 
+    def count(self, text: str) -> int:
+        """Count the tokens of a text, those beyond the model's length and unknown ones too."""
+        return len(self._encoded([text])[0]) // np.dtype(np.int32).itemsize
+
     def _word_ids(self, words: list[str]) -> bytes:
         cache = self._cache
         found = list(map(cache.get, words))

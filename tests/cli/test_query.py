@@ -32,7 +32,8 @@ def test_recall_sends_every_option(stand: Stand) -> None:
         *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
         *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
         *("--no-graph", "--include-decayed", "--term", "a", "--term", "b", "--phrase", "c d"),
-        *("--exclude", "e", "--code", "f::g"),
+        *("--exclude", "e", "--code", "f::g", "--trace", "--render"),
+        *("--max-context-tokens", "500"),
     )
     assert stand.params("recall") == [
         {
@@ -45,6 +46,9 @@ def test_recall_sends_every_option(stand: Stand) -> None:
             "until": "2026-02-01",
             "graph": False,
             "include_decayed": True,
+            "trace": True,
+            "render": True,
+            "max_context_tokens": 500,
         }
     ]
 
@@ -63,6 +67,26 @@ def test_recall_prints_hits_or_the_answer_as_json(stand: Stand) -> None:
         "hits": [HIT],
         "visible": 5,
     }
+
+
+def test_a_rendered_block_is_all_that_is_printed(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT], "render": {"text": "<fence 1>\n> a\n</fence 1>"}}
+    assert stand.run("recall", "who?", "--render").stdout == "<fence 1>\n> a\n</fence 1>\n"
+
+
+def test_a_trace_shows_what_was_asked_and_how_it_was_ranked(stand: Stand) -> None:
+    stand.answers["trace"] = {
+        "request": {"q": "who?"},
+        "at": "2026-05-01T00:00:00Z",
+        "decision": "answered",
+        "hits": [{"id": 3, "provenance": HIT["provenance"]}, {"id": 4, "gone": True}],
+        "legs": {"lexical": {"status": "ran", "candidates": 7}},
+    }
+    shown = stand.run("trace", "abc").stdout
+    assert stand.params("trace") == [{"trace_id": "abc"}]
+    for part in ("who?", "2026-05-01", "chunk 3", "1/61 = 0.01640", "chunk 4", "lexical (7)"):
+        assert part in shown
+    assert json.loads(stand.run("trace", "abc", "--json").stdout) == stand.answers["trace"]
 
 
 def test_nothing_found_is_exit_code_1_and_says_so(stand: Stand) -> None:
