@@ -55,12 +55,12 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     include_decayed: bool = False
     graph: bool = True
     provenance: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.q.strip():
     trace: bool = False
     render: bool = False
     max_context_tokens: Annotated[int, msgspec.Meta(ge=128, le=1_000_000)] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.q.strip():
             raise BadRequest("q holds only spaces; give the words to look for", field="q")
         if self.source is not None and self.sources is not None:
             raise BadRequest(
