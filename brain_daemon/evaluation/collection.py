@@ -9,7 +9,7 @@ place in the thread, ``session_date`` the time of writing. Nothing is added to t
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -135,7 +135,9 @@ def _stamp(session_date: str) -> str:
         return session_date
 
 
-def _by_document(path: Path, parts: Any) -> dict[str, list[Any]]:
+def _by_document(
+    path: Path, parts: Callable[[Path], Iterator[tuple[str, Any]]]
+) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = defaultdict(list)
     if path.exists():
         for document, part in parts(path):

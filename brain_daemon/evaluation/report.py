@@ -1,12 +1,13 @@
 """One evaluation from a folder to its report, and the verdict on the fusion."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from brain_daemon import __version__
 from brain_daemon.evaluation import measure, rankings
-from brain_daemon.evaluation.collection import read
+from brain_daemon.evaluation.collection import Collection, read
 from brain_daemon.evaluation.grep import Grep
 from brain_daemon.evaluation.loaded import LoadedCollection, loaded
 from brain_daemon.evaluation.measure import DEPTH, PRIMARY, Figures
@@ -49,17 +50,12 @@ def evaluate(
     BadRequest, OSError
         The folder is no collection.
     """
+    legs = {row.name: list(row.legs) for row in rankings.ROWS}
     collection = read(folder, kg=kg, limit_queries=limit_queries)
     say(f"storing {len(collection.documents):,} documents")
     with loaded(collection.documents) as engine:
         say(f"asking {len(collection.queries):,} questions")
-        found: dict[str, dict[str, list[str]]] = {row.name: {} for row in rankings.ROWS}
-        grep = Grep(collection.documents)
-        found = {"grep": {}, **found}
-        for query in collection.queries:
-            found["grep"][query.id] = grep.rank(query, DEPTH)
-            for name, ranking in rankings.rank(engine, query, DEPTH).items():
-                found[name][query.id] = ranking
+        found = _ask(engine, collection)
         figures = {
             name: measure.measure(collection.qrels, ranking, cutoffs)
             for name, ranking in found.items()
@@ -72,14 +68,22 @@ def evaluate(
             **_engine(engine),
             "measures": measure.names(cutoffs),
             "rows": [
-                {"name": name, "legs": _LEGS.get(name, []), "figures": of_row}
+                {"name": name, "legs": legs.get(name, []), "figures": of_row}
                 for name, of_row in figures.items()
             ],
             "verdict": {name: verdict(figures, name) for name in PRIMARY},
         }
 
 
-_LEGS = {row.name: list(row.legs) for row in rankings.ROWS}
+def _ask(engine: LoadedCollection, collection: Collection) -> dict[str, dict[str, list[str]]]:
+    """By row and question, the documents found."""
+    grep = Grep(collection.documents)
+    found: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for query in collection.queries:
+        found["grep"][query.id] = grep.rank(query, DEPTH)
+        for name, ranking in rankings.rank(engine, query, DEPTH).items():
+            found[name][query.id] = ranking
+    return found
 
 
 def _engine(engine: LoadedCollection) -> dict[str, Any]:
