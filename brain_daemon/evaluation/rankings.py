@@ -10,7 +10,7 @@ from itertools import combinations
 
 from brain_daemon.evaluation.collection import Query
 from brain_daemon.evaluation.loaded import LoadedCollection
-from brain_daemon.recall import fusion, pipeline
+from brain_daemon.recall import fusion, operators, pipeline
 from brain_daemon.recall.pipeline import LEGS
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.recall.tuning import TUNED, Tuning
@@ -66,8 +66,14 @@ def rank(
     """
     memory = collection.memory
     snapshot = memory.snapshot
-    doc = QueryDoc(q=query.text, domain=query.domain)
-    visible = snapshot.visible(collection.principal, doc.filters(), now_us())
+    doc = operators.normalize(QueryDoc(q=query.text, domain=query.domain), memory.analyzer)
+    visible = operators.restrict(
+        doc.lex,
+        snapshot.visible(collection.principal, doc.filters(), now_us()),
+        snapshot,
+        memory.reader(),
+        memory.analyzer,
+    )
     searched = {
         tuning: pipeline.search(
             doc, snapshot, visible, memory.analyzer, memory.model, memory.settings, tuning

@@ -14,6 +14,7 @@ QUESTIONS = [
     "The blue whale eats krill in cold water and sea",
     "Krill and Lisbon and light",
     "Naxos ferry at noon",
+    'the "moved to Lisbon" of -June',
 ]
 
 
