@@ -18,6 +18,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 _PATH = re.compile(r" - at `\$([^`]*)`$")
 _UNKNOWN = re.compile(r"unknown field `(.*)`")
 _MISSING = re.compile(r"missing required field `(.*)`")
+_STEP = re.compile(r"([^.\[\]]+)(?![^\[]*\])|\[(\d+)\]")
+_CONTAINERS = (inspect.StructType, inspect.ListType, inspect.VarTupleType)
 _SHOWN_CHARS = 80
 
 
@@ -48,34 +50,61 @@ def _bad_request(message: str, params: object, type: type[msgspec.Struct]) -> Ba
             f"the parameters are {_shown(params)}; give one map with the keys "
             f"{', '.join(_accepted_fields(type))}"
         )
-    accepted = _accepted_fields(type)
-    if unknown := _UNKNOWN.search(message):
-        name = unknown[1][:_SHOWN_CHARS]
-        return BadRequest(
-            f"unknown parameter {name!r}; accepted are {', '.join(accepted)}",
-            field=name,
-            accepted=list(accepted),
-        )
-    if missing := _MISSING.search(message):
-        name = missing[1]
-        return BadRequest(
-            f"the parameter {name} is missing; give {accepted.get(name, 'it')}", field=name
-        )
     path = _PATH.search(message)
     field = path[1].removeprefix(".") if path else ""
-    name = re.split(r"[.\[]", field, maxsplit=1)[0]
-    if name not in accepted:
+    message = message[: path.start()] if path else message
+    holder, value = _follow(field, type, params)
+    if unknown := _UNKNOWN.search(message):
+        known = _accepted_fields(_opened(holder).cls)
+        name = ".".join(filter(None, (field, unknown[1])))[:_SHOWN_CHARS]
+        return BadRequest(
+            f"unknown parameter {name!r}; accepted are {', '.join(known)}",
+            field=name,
+            accepted=list(known),
+        )
+    if missing := _MISSING.search(message):
+        known = _accepted_fields(_opened(holder).cls)
+        name = ".".join(filter(None, (field, missing[1])))
+        return BadRequest(
+            f"the parameter {name} is missing; give {known.get(missing[1], 'it')}", field=name
+        )
+    accepted = _accepted_fields(type)
+    if re.split(r"[.\[]", field, maxsplit=1)[0] not in accepted:
         strange = [key for key in params if not isinstance(key, str)]
         return BadRequest(
             f"parameter names are strings, one of {', '.join(accepted)}; got {_shown(strange)}"
         )
-    shown = _shown(params.get(name))
+    shown = _shown(value)
+    wanted = _describe(holder)
     return BadRequest(
-        f"{field} is not accepted: {name} is {shown}; give {accepted[name]}",
+        f"{field} is not accepted: it is {shown}; give {wanted}",
         field=field,
         value=shown,
-        accepted=accepted[name],
+        accepted=wanted,
     )
+
+
+def _follow(path: str, type: type[msgspec.Struct], params: Any) -> tuple[Any, Any]:
+    """Go along ``lex.terms[0]``, as far as it can be followed; the type there, and the value."""
+    info: Any = inspect.type_info(type)
+    value = params
+    for name, index in _STEP.findall(path):
+        info = _opened(info)
+        if name and isinstance(info, inspect.StructType):
+            info = {field.encode_name: field.type for field in info.fields}.get(name, info)
+            value = value.get(name)
+        elif index and isinstance(info, inspect.ListType | inspect.VarTupleType):
+            info = info.item_type
+            value = value[int(index)]
+        else:
+            break
+    return info, value
+
+
+def _opened(info: Any) -> Any:
+    """Give the one member of a union that holds others, as in ``list or None``."""
+    members = getattr(info, "types", ())
+    return next((member for member in members if isinstance(member, _CONTAINERS)), info)
 
 
 def _shown(value: object) -> str:

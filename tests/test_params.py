@@ -25,14 +25,27 @@ def test_converts() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n": 0}, "n is not accepted: n is 0; give an integer of at least 1"),
-        ({"n": False}, "n is not accepted: n is False; give an integer of at least 1"),
+        ({"n": 0}, "n is not accepted: it is 0; give an integer of at least 1"),
+        ({"n": False}, "n is not accepted: it is False; give an integer of at least 1"),
         ({}, "the parameter n is missing; give an integer of at least 1"),
-        ({"n": 1, "share": "1"}, "share is not accepted: share is '1'; give a number"),
+        ({"n": 1, "share": "1"}, "share is not accepted: it is '1'; give a number"),
         (
             {"n": 1, "inner": [{"name": 1}]},
-            "inner[0].name is not accepted: inner is [{'name': 1}]; give a list of at most 2 "
-            "items, each a map with the keys name",
+            "inner[0].name is not accepted: it is 1; give a string",
+        ),
+        (
+            {"n": 1, "inner": [{"name": "x"}, {"nam": "x"}]},
+            "unknown parameter 'inner[1].nam'; accepted are name",
+        ),
+        ({"n": 1, "inner": [{}]}, "the parameter inner[0].name is missing; give a string"),
+        (
+            {"n": 1, "inner": [{"name": "x"}] * 3},
+            "inner is not accepted: it is [{'name': 'x'}, {'name': 'x'}, {'name': 'x'}]; give a "
+            "list of at most 2 items, each a map with the keys name",
+        ),
+        (
+            {"n": 1, "table": {"a": "b"}},
+            "table[...] is not accepted: it is {'a': 'b'}; give a map, or nil",
         ),
         ({"n": 1, "m": 2}, "unknown parameter 'm'; accepted are n, share, inner, table"),
         ({"n": 1, 2: 3}, "parameter names are strings, one of n, share, inner, table; got [2]"),

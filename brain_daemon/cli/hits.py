@@ -46,6 +46,22 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
     screen.print(Text(footer(answer), style="dim"))
 
 
+def print_trace(trace: Mapping[str, Any]) -> None:
+    """Print a trace: what was asked and when, how the scores came about, what was searched."""
+    from rich.text import Text
+
+    screen = console()
+    request = trace.get("request") or {}
+    screen.print(Text(safe(str(request.get("q", ""))), style="bold"))
+    screen.print(Text(f"{plain(trace.get('at'))} · {plain(trace.get('decision'))}", style="dim"))
+    hits = [{**hit, "title": f"chunk {plain(hit.get('id'))}"} for hit in trace.get("hits") or []]
+    if hits:
+        screen.print(explanation(hits))
+    else:
+        screen.print(Text(nothing(trace), style="yellow"))
+    screen.print(Text(footer(trace), style="dim"))
+
+
 def title(hit: Mapping[str, Any]) -> str:
     """Join the title and the heading path, which may begin with the title itself."""
     name = str(hit.get("title") or "")

@@ -17,8 +17,22 @@ from brain_daemon.cli.command import Command
 
 # Section of the help -> command -> module of this package.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Find": {"recall": "query", "get": "query"},
-    "Store and remove": {"remember": "write", "ingest": "ingest", "forget": "write"},
+    "Find": {
+        "recall": "query",
+        "trace": "query",
+        "get": "query",
+        "verify": "query",
+        "graph": "graph",
+    },
+    "Store and remove": {
+        "remember": "write",
+        "ingest": "ingest",
+        "forget": "write",
+        "decayed": "decay",
+        "extend": "decay",
+        "link": "graph",
+        "unlink": "graph",
+    },
     "Look at the daemon": {
         "status": "admin",
         "stats": "admin",
@@ -36,6 +50,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "compact": "admin",
         "reindex": "admin",
     },
+    "Measure": {"eval": "evaluation"},
 }
 MODULES = {name: module for section in SECTIONS.values() for name, module in section.items()}
 

@@ -14,12 +14,16 @@ REPEATABLE = frozenset(
         "documents",
         "export",
         "get",
+        "graph.entity",
+        "graph.relations",
+        "graph.traverse",
         "health",
         "hello",
         "multi_get",
         "ping",
         "recall",
         "stats",
+        "trace",
         "verify",
         "whoami",
     }
@@ -62,6 +66,10 @@ class Methods(ABC):
         """Search: ranked hits with the reasons for each."""
         return self.call("recall", q=q, **params)
 
+    def trace(self, trace_id: str) -> Any:
+        """Fetch how one of your recalls, made with ``trace=True``, came to its answer."""
+        return self.call("trace", trace_id=trace_id)
+
     def get(self, id: int) -> Any:
         """Fetch one chunk."""
         return self.call("get", id=id)
@@ -70,13 +78,45 @@ class Methods(ABC):
         """Fetch several chunks, in the order asked."""
         return self.call("multi_get", ids=ids)
 
+    def verify(self, chunk_id: int, claim: str) -> Any:
+        """Ask whether a chunk says, word for word, what a claim says."""
+        return self.call("verify", chunk_id=chunk_id, claim=claim)
+
     def documents(self, **params: Any) -> Any:
         """List stored documents, a page at a time."""
         return self.call("documents", **params)
 
+    def decayed(self, **params: Any) -> Any:
+        """List expired chunks, those that expired last first."""
+        return self.call("decayed", **params)
+
+    def decay_extend(self, document_id: int, expires_at: Any) -> Any:
+        """Let a document expire at another time, or with ``None`` never."""
+        return self.call("decay.extend", document_id=document_id, expires_at=expires_at)
+
     def forget(self, **params: Any) -> Any:
         """Remove a chunk (``id``) or a document (``document_id``, ``uri``) from every index."""
         return self.call("forget", **params)
+
+    def graph_entity(self, name: str, **params: Any) -> Any:
+        """Describe an entity by what may be seen of it."""
+        return self.call("graph.entity", name=name, **params)
+
+    def graph_relations(self, name: str, **params: Any) -> Any:
+        """List what is stated about an entity, and where."""
+        return self.call("graph.relations", name=name, **params)
+
+    def graph_traverse(self, name: str, **params: Any) -> Any:
+        """Walk from an entity over its relations; each entity reached with the way to it."""
+        return self.call("graph.traverse", name=name, **params)
+
+    def link(self, subject: str, relation: str, object: str, **params: Any) -> Any:
+        """State a relation; it is stored as a memory of its own."""
+        return self.call("link", subject=subject, relation=relation, object=object, **params)
+
+    def unlink(self, subject: str, relation: str, object: str, **params: Any) -> Any:
+        """Forget a link of one's own."""
+        return self.call("unlink", subject=subject, relation=relation, object=object, **params)
 
     def stats(self) -> Any:
         """Ask for counts and sizes."""

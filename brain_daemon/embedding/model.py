@@ -41,6 +41,8 @@ class StaticModel:
         For people.
     fingerprint : str
         SHA-256 in hex of all that decides the vectors: two models with the same give the same.
+    count_tokens : callable
+        Text to the number of its tokens, uncut.
 
     References
     ----------
@@ -74,6 +76,7 @@ class StaticModel:
         self._weights = weights
         self._mapping = mapping
         self._ids = tokenizer.ids
+        self.count_tokens = tokenizer.count
 
         digest = sha256(repr((table.shape, table.dtype.str, max_length)).encode())
         for part in (table, weights, mapping):

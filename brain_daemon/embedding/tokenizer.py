@@ -67,6 +67,10 @@ class TextTokenizer:
         ids = np.frombuffer(data, np.int32)[: self._max_tokens]
         return ids if self._unknown_id is None else ids[ids != self._unknown_id]
 
+    def count(self, text: str) -> int:
+        """Count the tokens of a text, those beyond the model's length and unknown ones too."""
+        return len(self._encoded([text])[0]) // np.dtype(np.int32).itemsize
+
     def _units(self, text: str) -> list[str]:
         text = text.replace("\n", " ")
         if not (text.isascii() and text.isprintable()) or any(t in text for t in self._added):

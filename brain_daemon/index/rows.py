@@ -150,6 +150,18 @@ class Rows:
             **grown,
         )
 
+    def with_expiries(self, expiries: Sequence[tuple[Sequence[int], int | None]]) -> "Rows":
+        """Let chunks expire at other instants, in the order given; unknown ids are skipped.
+
+        The column is copied: snapshots from before keep theirs.
+        """
+        expires_at_us = self.expires_at_us.copy()
+        for chunk_ids, instant in expiries:
+            known = np.isin(self.chunk_id, chunk_ids, assume_unique=True)
+            expires_at_us[known] = NEVER_US if instant is None else instant
+        expires_at_us.flags.writeable = False
+        return replace(self, expires_at_us=expires_at_us)
+
     def remove(self, rows: Ints) -> "Rows":
         """Mark alive rows dead; ``rows`` are distinct."""
         if not len(rows):

@@ -39,6 +39,7 @@ class Change:
     entity_ids: Sequence[Sequence[int]] = ()
     edges: Sequence[Edge] = ()
     new_entities: Sequence[tuple[int, str, str]] = ()  # id ascending, key, name
+    expiry: tuple[Sequence[int], int | None] | None = None  # chunk ids and when they expire now
 
     @classmethod
     def put(cls, document: PreparedDocument, result: PutResult) -> "Change":
@@ -57,6 +58,11 @@ class Change:
     def removal(cls, chunk_ids: Sequence[int]) -> "Change":
         """Describe chunks that left."""
         return cls(removed_chunk_ids=chunk_ids)
+
+    @classmethod
+    def expiring(cls, chunk_ids: Sequence[int], expires_at_us: int | None) -> "Change":
+        """Describe chunks that expire at another time than before, or never (None)."""
+        return cls(expiry=(chunk_ids, expires_at_us))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,7 @@ class Snapshot:
         ValueError
             If the changes do not fit: chunk ids that do not ascend, unknown entity ids.
         """
-        grown = self._append(changes)
+        grown = self._append(changes)._expire(changes)
         removed = [chunk_id for change in changes for chunk_id in change.removed_chunk_ids]
         return replace(grown._remove(removed), generation=self.generation + 1)
 
@@ -173,6 +179,13 @@ class Snapshot:
             postings=lists.append_to(self.postings),
             graph=graph.link(_links(changes, edges, rows, graph), len(rows)),
         )
+
+    def _expire(self, changes: Sequence[Change]) -> "Snapshot":
+        expiries = [change.expiry for change in changes if change.expiry is not None]
+        if not expiries:
+            return self
+        # Cached masks know the old instants.
+        return replace(self, rows=self.rows.with_expiries(expiries), cache=VisibilityCache())
 
     def _remove(self, chunk_ids: Sequence[int]) -> "Snapshot":
         found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)

@@ -55,9 +55,10 @@ class _Cached(NamedTuple):
 class VisibilityCache:
     """Masks of recent (principal, filters) pairs, shared by the snapshots of one lineage.
 
-    Attributes of a row never change, so a mask computed for an older snapshot is extended by the
-    rows added since and combined with the newer ``alive``. Entries are immutable and replaced as
-    a whole: concurrent readers at worst compute one twice.
+    Attributes of a row never change within one cache (another expiry begins a new one), so a mask
+    computed for an older snapshot is extended by the rows added since and combined with the newer
+    ``alive``. Entries are immutable and replaced as a whole: concurrent readers at worst compute
+    one twice.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from brain_daemon.text.names import entity_key
 
 MAX_NAME_WORDS = 5
 MAX_LINKED_WORDS = 64  # of the query; what comes later is not linked
-PASSAGE_SEEDS = 5
+PASSAGE_SEEDS = 3
 MAX_PUSHES = 20_000
 
 _NO_PATHS = np.zeros(1, np.int32)
@@ -65,7 +65,7 @@ def search(
     entities : list of int
         Entity indices that the query names, each of them with visible evidence.
     passages : ndarray of int32
-        Rows, best first; the first five are seeds, weighted by 1 / rank.
+        Rows, best first; the first three are seeds, weighted by 1 / rank.
     visible : ndarray of uint8, shape (n,)
     n_documents : int
         Living passages, for the rarity of an entity.

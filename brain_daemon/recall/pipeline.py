@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import apsw
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -14,11 +15,12 @@ from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
-from brain_daemon.recall import evidence, fusion, graph, lexical, vector
+from brain_daemon.recall import evidence, fusion, graph, lexical, operators, vector
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
 from brain_daemon.recall.query import QueryDoc
-from brain_daemon.recall.ranking import Ranking
+from brain_daemon.recall.ranking import Ranking, Rows
+from brain_daemon.recall.tuning import TUNED, Tuning
 from brain_daemon.store import chunks
 from brain_daemon.store import graph as stored_graph
 from brain_daemon.text.analyzer import Analyzer, QueryTerms
@@ -37,13 +39,16 @@ class Settings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Legs:
+class Legs:
+    """The three rankings of one query, and what they were made from."""
+
     terms: QueryTerms
     term_ids: npt.NDArray[np.int32]
     embedding: npt.NDArray[np.float32]
     vector: Ranking
     lexical: Ranking
     graph: GraphRanking
+    feedback: Rows  # the passages that moved the vector leg's query
 
     def by_name(self) -> Mapping[str, Ranking]:
         return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
@@ -90,11 +95,18 @@ def recall(
     visible = snapshot.visible(principal, query.filters(), now)
     answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
     answer["visible"] = visible.n_visible
+    query = operators.normalize(query, analyzer)
+    answer["lex"] = msgspec.structs.asdict(query.lex)
+    fitting = operators.restrict(query.lex, visible, snapshot, conn, analyzer)
     if not visible.n_visible:
         answer |= _nothing_visible(snapshot, principal, now)
         answer["legs"] = dict.fromkeys(LEGS, Ranking(skipped="no chunk is visible").report())
+    elif not fitting.n_visible:
+        answer |= {"decision": "no_match", "reason": operators.unmet(query.lex, visible.n_visible)}
+        skipped = Ranking(skipped="no visible chunk meets lex")
+        answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
-        legs = _search(query, snapshot, visible, analyzer, model, settings)
+        legs = search(query, snapshot, fitting, analyzer, model, settings)
         answer["legs"] = _report(legs, snapshot, conn)
         fused = fusion.fuse(legs.by_name(), query.k)
         answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
@@ -120,21 +132,23 @@ def _nothing_visible(snapshot: Snapshot, principal: Principal, now: int) -> dict
     return {"decision": "empty_store", "reason": "nothing is stored that you may see"}
 
 
-def _search(
+def search(
     query: QueryDoc,
     snapshot: Snapshot,
     visible: Visible,
     analyzer: Analyzer,
     model: StaticModel,
     settings: Settings,
-) -> _Legs:
+    tuning: Tuning = TUNED,
+) -> Legs:
+    """Run the legs; `fusion.fuse` of all of them is the answer's ranking."""
     mask = visible.mask
     depth = max(settings["recall_leg_depth"], query.k)
-    terms = analyzer.query(query.q)
+    terms = analyzer.query(query.words)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
-    worded = lexical.search(snapshot, term_ids, mask, depth=depth)
+    worded = lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor)
     embedding = model.embed(query.q)
-    feedback = worded.rows[: vector.FEEDBACK_PASSAGES]
+    feedback = worded.rows[: tuning.feedback_passages]
     if embedding.any():
         near = vector.search(
             snapshot.vectors,
@@ -157,21 +171,20 @@ def _search(
         linked = graph.search(
             snapshot.graph,
             entities,
-            worded.rows if len(worded.rows) else near.rows,
+            (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
             mask,
             n_documents=snapshot.n_alive,
             depth=depth,
             damping=settings["graph_damping"],
             epsilon=settings["graph_epsilon"],
         )
-    return _Legs(terms, term_ids, embedding, near, worded, linked)
+    return Legs(terms, term_ids, embedding, near, worded, linked, feedback)
 
 
-def _report(legs: _Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
+def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
     report = {name: leg.report() for name, leg in legs.by_name().items()}
     if legs.vector.skipped is None:
-        feedback = legs.lexical.rows[: vector.FEEDBACK_PASSAGES]
-        report["vector"]["feedback"] = snapshot.rows.chunk_id[feedback].tolist()
+        report["vector"]["feedback"] = snapshot.rows.chunk_id[legs.feedback].tolist()
     if legs.lexical.skipped is None:
         report["lexical"]["terms"] = list(legs.terms.terms)
     if legs.graph.skipped is None:
@@ -183,7 +196,7 @@ def _report(legs: _Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str,
 def _hits(
     query: QueryDoc,
     fused: list[FusedHit],
-    legs: _Legs,
+    legs: Legs,
     snapshot: Snapshot,
     conn: apsw.Connection,
     analyzer: Analyzer,
@@ -211,7 +224,7 @@ def _hits(
     return hits
 
 
-def _matched_terms(snapshot: Snapshot, legs: _Legs, rows: npt.NDArray[np.int32]) -> list[list[str]]:
+def _matched_terms(snapshot: Snapshot, legs: Legs, rows: npt.NDArray[np.int32]) -> list[list[str]]:
     """The query's terms that each row holds."""
     if not legs.terms.terms:
         return [[] for _ in rows]
@@ -225,7 +238,7 @@ def _matched_terms(snapshot: Snapshot, legs: _Legs, rows: npt.NDArray[np.int32])
 
 def _provenance(
     fused: list[FusedHit],
-    legs: _Legs,
+    legs: Legs,
     matched: list[list[str]],
     snapshot: Snapshot,
     conn: apsw.Connection,

@@ -11,9 +11,26 @@ from brain_daemon.params import decode
 from brain_daemon.timestamps import parse_us
 
 MAX_QUERY_CHARS = 8192
+MAX_LEX_CHARS = 256
+MAX_LEX_ITEMS = 32
 
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 Stamp = str | int | float
+Words = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_LEX_CHARS)]
+WordsList = Annotated[tuple[Words, ...], msgspec.Meta(max_length=MAX_LEX_ITEMS)]
+
+
+class Lex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words beside ``q``: ``terms`` rank, the others decide (see `operators`).
+
+    Every one of ``phrases`` and ``code`` must stand in a hit, none of ``exclude`` may. Phrases and
+    exclusions are compared folded, codes to the letter.
+    """
+
+    terms: WordsList = ()
+    phrases: WordsList = ()
+    exclude: WordsList = ()
+    code: WordsList = ()
 
 
 class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,6 +43,7 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     q: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     v: Literal[1] = 1
     k: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    lex: Lex = Lex()
     source: SourceKind | None = None
     sources: Annotated[tuple[SourceKind, ...], msgspec.Meta(min_length=1, max_length=16)] | None = (
         None
@@ -37,6 +55,9 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     include_decayed: bool = False
     graph: bool = True
     provenance: bool = True
+    trace: bool = False
+    render: bool = False
+    max_context_tokens: Annotated[int, msgspec.Meta(ge=128, le=1_000_000)] | None = None
 
     def __post_init__(self) -> None:
         if not self.q.strip():
@@ -53,6 +74,11 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 field="domain",
                 value=self.domain,
             )
+
+    @property
+    def words(self) -> str:
+        """What the lexical leg searches for."""
+        return " ".join((self.q, *self.lex.terms, *self.lex.phrases, *self.lex.code))
 
     def filters(self) -> Filters:
         """Give the filters of the visibility predicate.

@@ -14,6 +14,7 @@ from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index import load as index_load
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.service import rebuild
+from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import connection, failures, schema
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
@@ -39,6 +40,7 @@ class Memory:
         self.database = self.directory / rebuild.DATABASE_NAME
         self.analyzer = Analyzer(settings["language"])
         self.model = StaticModel.load(settings["model"] or None)
+        self.traces = Traces()
         self._readers = threading.local()
         with failures.translated():
             write_connection = connection.open_writer(self.database)

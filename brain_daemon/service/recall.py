@@ -1,4 +1,4 @@
-"""Operations that read memories: recall, get, multi_get, documents."""
+"""Operations that read memories: recall, trace, get, multi_get, documents."""
 
 from typing import Annotated, Any
 
@@ -10,14 +10,17 @@ from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import pipeline
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
+from brain_daemon.recall.render import render
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Cursor, Id, Operation, always
+from brain_daemon.service.traces import MAX_TRACES
 from brain_daemon.store import chunks, documents
-from brain_daemon.timestamps import now_us
+from brain_daemon.timestamps import format_us, now_us
 
 MAX_IDS = 1000
 MAX_INLINE_IDS = 100  # as many hits as the largest recall reads
 MAX_PAGE = 1000
+EVER = Filters(include_decayed=True)
 
 
 class GetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -28,6 +31,10 @@ class MultiGetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ids: Annotated[tuple[Id, ...], msgspec.Meta(max_length=MAX_IDS)]
 
 
+class TraceParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    trace_id: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
 class DocumentsParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     uri_prefix: str = ""
     after: Cursor = 0
@@ -36,7 +43,7 @@ class DocumentsParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, Any]:
     """Answer a question; see docs/protocol.md for the fields."""
-    return pipeline.recall(
+    answer = pipeline.recall(
         query,
         principal,
         snapshot=memory.snapshot,
@@ -45,6 +52,39 @@ def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, A
         model=memory.model,
         settings=memory.settings,
     )
+    if query.trace:
+        answer["trace_id"] = memory.traces.keep(principal.name, query, answer, format_us(now_us()))
+    if query.render or query.max_context_tokens is not None:
+        answer["render"] = render(
+            answer["hits"], memory.model.count_tokens, query.max_context_tokens
+        )
+    return answer
+
+
+def trace(memory: Memory, params: TraceParams, principal: Principal) -> dict[str, Any]:
+    """Give a trace that the caller's own recall left.
+
+    Of a memory that the caller may not see any more it has the id alone.
+
+    Raises
+    ------
+    NotFound
+        It is another's, it has made room for newer ones, or it never was.
+    """
+    found = memory.traces.find(principal.name, params.trace_id)
+    if found is None:
+        raise NotFound(
+            f"there is no trace {params.trace_id!r}; the newest {MAX_TRACES} are kept until the "
+            "daemon stops",
+            trace_id=params.trace_id,
+        )
+    ids = [hit["id"] for hit in found["hits"]]
+    sees = memory.snapshot.sees(ids, principal, EVER, now_us())
+    found["hits"] = [
+        hit if seen else {"id": hit["id"], "gone": True}
+        for hit, seen in zip(found["hits"], sees, strict=True)
+    ]
+    return found
 
 
 def multi_get(memory: Memory, params: MultiGetParams, principal: Principal) -> dict[str, Any]:
@@ -111,6 +151,7 @@ def _is_many(memory: Memory, params: MultiGetParams) -> bool:
 
 OPERATIONS = (
     Operation("recall", QueryDoc, recall, "reader", heavy=_is_large),
+    Operation("trace", TraceParams, trace, "reader"),
     Operation("get", GetParams, get, "reader"),
     Operation("multi_get", MultiGetParams, multi_get, "reader", heavy=_is_many),
     Operation("documents", DocumentsParams, list_documents, "reader", heavy=always),

@@ -45,6 +45,19 @@ def fetch(conn: apsw.Connection, ids: Sequence[int]) -> list[StoredChunk]:
     return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
 
+def texts(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Give what chunks say: (id, text, title, each heading above it), in no special order."""
+    statement = """
+        SELECT chunk.id, text, title, heading_path FROM carray(?) AS asked
+        CROSS JOIN chunk ON chunk.id = asked.value
+        CROSS JOIN document ON document.id = chunk.document_id
+    """
+    return [
+        (*said, *(() if path == "[]" else json.loads(path)))
+        for *said, path in conn.execute(statement, (apsw.carray(array("q", ids)),))
+    ]
+
+
 def of_document(conn: apsw.Connection, document_id: int) -> list[StoredChunk]:
     """Give a document's chunks in their order in the text."""
     return [_chunk(row) for row in conn.execute(_BY_DOCUMENT, (document_id,))]

@@ -196,6 +196,15 @@ def page(
     return [ListedDocument(document, counted.get(document.id, 0)) for document in listed]
 
 
+def set_expiry(conn: apsw.Connection, document_id: int, expires_at_us: int | None) -> list[int]:
+    """Let a document expire at another instant, or never; give its chunks.
+
+    Its hash stays: the same content stored again is unchanged and keeps the new expiry.
+    """
+    conn.execute("UPDATE document SET expires_at = ? WHERE id = ?", (expires_at_us, document_id))
+    return _chunk_ids(conn, document_id)
+
+
 def remove(conn: apsw.Connection, document_id: int) -> Removal:
     """Remove a document and all that hangs on it; unknown ids remove nothing."""
     chunk_ids = _chunk_ids(conn, document_id)

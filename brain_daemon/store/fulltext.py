@@ -1,7 +1,7 @@
 """The FTS5 table: analysed terms, safe MATCH expressions, the BM25 oracle, integrity.
 
 FTS5 keeps the terms of ``text.analyzer`` as they are (its tokenizer splits at spaces only), so
-it answers phrases and is the oracle of the resident BM25 kernel. Not here: analysing text.
+it finds phrases and is the oracle of the resident BM25 kernel. Not here: analysing text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ from brain_daemon.store import meta
 from brain_daemon.text.analyzer import FTS5_TOKENIZE
 
 STAGING_BATCH = 1_000
+ALL = -1  # as a limit: every match
 
 INSERT = "INSERT INTO chunk_fts(rowid, title, body, extra) VALUES (?, ?, ?, ?)"
 
@@ -42,9 +43,30 @@ def match_any(terms: Iterable[str]) -> str:
     return " OR ".join(map(_quote, terms))
 
 
-def match_phrase(terms: Sequence[str]) -> str:
-    """Give the MATCH expression for the terms one after the other in a chunk's body."""
-    return "body : " + _quote(" ".join(terms)) if terms else ""
+def match_words(words: Sequence[Terms]) -> str:
+    """Give the MATCH expression for chunks where words may stand in a row; empty for no words.
+
+    Parameters
+    ----------
+    words : sequence of Terms
+        One for each word, analysed alone. A chunk may write a word as a compound (``fooBar``) where
+        another has it in one piece, so that its terms differ: then the whole is among the extra
+        terms of one of the two, and the words may stand anywhere.
+    """
+    split = [(word.body.split(), word.extra.split()) for word in words if word.body.strip()]
+    if not split:
+        return ""
+    sequence = _quote(" ".join(part for parts, _ in split for part in parts))
+    compounded = [
+        _quote(whole) if len(parts) > 1 else f"extra : {_quote(whole)}"
+        for parts, wholes in split
+        for whole in wholes or parts
+    ]
+    each = [
+        f"({' OR '.join([_quote(' '.join(parts)), *map(_quote, wholes)])})"
+        for parts, wholes in split
+    ]
+    return f"{sequence} OR (({' OR '.join(compounded)}) AND {' AND '.join(each)})"
 
 
 def _quote(term: str) -> str:
@@ -53,7 +75,7 @@ def _quote(term: str) -> str:
 
 
 def match(conn: apsw.Connection, expression: str, limit: int) -> list[int]:
-    """Give the chunk ids that match, ascending, at most ``limit``; no ranking."""
+    """Give the chunk ids that match, ascending, at most ``limit`` (`ALL`: every one)."""
     if not expression:
         return []
     statement = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY rowid LIMIT ?"

@@ -183,14 +183,29 @@ def entities(conn: apsw.Connection, ids: Sequence[int]) -> list[Entity]:
     return [found[entity_id] for entity_id in ids if entity_id in found]
 
 
-def relations(conn: apsw.Connection, entity_id: int) -> list[Edge]:
-    """Give every edge that starts or ends at an entity, by (source, target, relation, chunk)."""
+def relations(conn: apsw.Connection, entity_id: int, relation: str | None = None) -> list[Edge]:
+    """Give the edges (of this name) at an entity, by (source, target, relation, chunk)."""
     rows = conn.execute(
         "SELECT source_id, target_id, relation, chunk_id FROM edge "
-        "WHERE source_id = ?1 OR target_id = ?1 ORDER BY 1, 2, 3, 4",
-        (entity_id,),
+        "WHERE (source_id = ?1 OR target_id = ?1) AND relation = ifnull(?2, relation) "
+        "ORDER BY 1, 2, 3, 4",
+        (entity_id, relation),
     )
     return [Edge(*row) for row in rows]
+
+
+def naming(conn: apsw.Connection, entity_id: int, chunk_id: int) -> tuple[str, str] | None:
+    """Give an entity's name and kind as one of the chunks that mention it may tell them.
+
+    The name is the stored spelling where no earlier chunk mentions the entity, else the key.
+    """
+    row = conn.execute(
+        "SELECT iif(chunk_id = (SELECT min(chunk_id) FROM mention WHERE entity_id = ?1), "
+        "entity.name, entity.key), mention.kind FROM mention "
+        "JOIN entity ON entity.id = entity_id WHERE entity_id = ?1 AND chunk_id = ?2",
+        (entity_id, chunk_id),
+    ).fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))
 
 
 def mentioning(conn: apsw.Connection, entity_id: int) -> list[int]:

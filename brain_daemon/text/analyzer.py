@@ -60,7 +60,7 @@ _BREAKS = frozenset(
 ) | frozenset(_WIDE_BREAKS)
 _beyond_ascii = re.compile(rf"[^\x00-\x7f{_SPACE}{_WIDE_BREAKS}]+")
 
-_UNSPACED = (
+UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Burmese, Jamo, Khmer
     r"\u3005-\u3007\u3040-\u30fa\u30fc-\u31bf\u31f0-\u31ff"  # kana, Bopomofo, compatibility Jamo
     r"\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"  # Han, Hangul
@@ -73,7 +73,7 @@ _SYMBOL = (
 _TONE = r"[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*"
 _INVISIBLE = r"\u200b-\u200d\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _pieces = re.compile(
-    f"(?P<unspaced>[{_UNSPACED}][{_UNSPACED}{_INVISIBLE}]*)"
+    f"(?P<unspaced>[{UNSPACED}][{UNSPACED}{_INVISIBLE}]*)"
     rf"|(?P<emoji>[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}{_TONE}(?:\u200d{_SYMBOL}{_TONE})*)"
 )
 # A character with what composes with it: marks, voicing marks, the vowels and finals of Jamo.

@@ -31,18 +31,24 @@ def test_recall_sends_every_option(stand: Stand) -> None:
     stand.run(
         *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
         *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
-        *("--no-graph", "--include-decayed"),
+        *("--no-graph", "--include-decayed", "--term", "a", "--term", "b", "--phrase", "c d"),
+        *("--exclude", "e", "--code", "f::g", "--trace", "--render"),
+        *("--max-context-tokens", "500"),
     )
     assert stand.params("recall") == [
         {
             "q": "who?",
             "k": 3,
+            "lex": {"terms": ["a", "b"], "phrases": ["c d"], "exclude": ["e"], "code": ["f::g"]},
             "domain": "people",
             "sources": ["vault", "memory"],
             "since": "2026-01-01",
             "until": "2026-02-01",
             "graph": False,
             "include_decayed": True,
+            "trace": True,
+            "render": True,
+            "max_context_tokens": 500,
         }
     ]
 
@@ -61,6 +67,26 @@ def test_recall_prints_hits_or_the_answer_as_json(stand: Stand) -> None:
         "hits": [HIT],
         "visible": 5,
     }
+
+
+def test_a_rendered_block_is_all_that_is_printed(stand: Stand) -> None:
+    stand.answers["recall"] = {"hits": [HIT], "render": {"text": "<fence 1>\n> a\n</fence 1>"}}
+    assert stand.run("recall", "who?", "--render").stdout == "<fence 1>\n> a\n</fence 1>\n"
+
+
+def test_a_trace_shows_what_was_asked_and_how_it_was_ranked(stand: Stand) -> None:
+    stand.answers["trace"] = {
+        "request": {"q": "who?"},
+        "at": "2026-05-01T00:00:00Z",
+        "decision": "answered",
+        "hits": [{"id": 3, "provenance": HIT["provenance"]}, {"id": 4, "gone": True}],
+        "legs": {"lexical": {"status": "ran", "candidates": 7}},
+    }
+    shown = stand.run("trace", "abc").stdout
+    assert stand.params("trace") == [{"trace_id": "abc"}]
+    for part in ("who?", "2026-05-01", "chunk 3", "1/61 = 0.01640", "chunk 4", "lexical (7)"):
+        assert part in shown
+    assert json.loads(stand.run("trace", "abc", "--json").stdout) == stand.answers["trace"]
 
 
 def test_nothing_found_is_exit_code_1_and_says_so(stand: Stand) -> None:
@@ -90,3 +116,17 @@ def test_get_of_what_is_not_there(stand: Stand) -> None:
     result = stand.run("get", "9", "--json")
     assert (result.exit_code, result.stdout) == (exits.NEGATIVE, "")
     assert result.stderr == "brain: there is no chunk 9\n"
+
+
+def test_verify_shows_where_and_its_exit_code_is_the_answer(stand: Stand) -> None:
+    verdict = {"supported": True, "decision": "verbatim", "match_ranges": [[0, 3]]}
+    stand.answers["verify"] = lambda params: verdict
+    stand.answers["get"] = {**HIT, "text": "Ana \x1bmoved"}
+    result = stand.run("verify", "3", "ana")
+    assert stand.params("verify") == [{"chunk_id": 3, "claim": "ana"}]
+    assert result.exit_code == 0
+    assert result.stdout == "supported: verbatim\nAna \\x1bmoved\n"
+    verdict["supported"] = False
+    result = stand.run("verify", "3", "ana", "--json")
+    assert result.exit_code == exits.NEGATIVE
+    assert json.loads(result.stdout) == verdict

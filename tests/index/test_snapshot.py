@@ -10,6 +10,7 @@ from brain_daemon._ext.ppr import neighbors
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.model import PreparedDocument
+from brain_daemon.store import documents
 from tests.index.stores import ALICE, BOB, NOW_US, MirroredStore, chunk, document
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
@@ -199,3 +200,21 @@ def test_figures(store: MirroredStore) -> None:
     assert (figures["chunks"], figures["rows"], figures["terms"]) == (1, 2, 2)
     assert (figures["entities"], figures["graph_edges"]) == (1, 2)
     assert figures["vector_bytes"] == 2 * (64 + 4 + 8)
+
+
+def test_another_expiry_is_seen_from_the_next_snapshot_on(store: MirroredStore) -> None:
+    first = store.add("one", expires_at_us=NOW_US - 1)
+    second = store.add("two", expires_at_us=NOW_US + 5)
+    before = store.snapshot
+    assert before.sees([first, second], ALICE, EVERYTHING, NOW_US) == [False, True]
+    with store.conn:
+        for chunk_id, expires_at_us in ((first, None), (second, NOW_US)):
+            (found,) = documents.find(store.conn, chunk_id=chunk_id)
+            documents.set_expiry(store.conn, found.id, expires_at_us)
+    store.advance(Change.expiring([first, 999], None), Change.expiring([second], NOW_US))
+    assert store.snapshot.sees([first, second], ALICE, EVERYTHING, NOW_US) == [True, False]
+    assert store.loaded().sees([first, second], ALICE, EVERYTHING, NOW_US) == [True, False]
+    assert before.sees([first, second], ALICE, EVERYTHING, NOW_US) == [False, True]
+    third = store.add("three", expires_at_us=NOW_US + 1)
+    assert store.snapshot.sees([first, third], ALICE, EVERYTHING, NOW_US) == [True, True]
+    assert store.snapshot.sees([first, third], ALICE, EVERYTHING, NOW_US + 1) == [True, False]

@@ -69,6 +69,17 @@ def test_the_ends_of_k(k: int) -> None:
         ({"q": "x", "graph": "false"}, "graph", "true or false"),
         ({"q": "x", "since": []}, "since", "a string"),
         ({"q": "x", "limit": 5}, "limit", "accepted are q, v, k"),
+        ({"q": "x", "lex": "y"}, "lex", "a map with the keys terms, phrases, exclude, code"),
+        ({"q": "x", "lex": {"term": []}}, "lex.term", "accepted are terms, phrases, exclude, code"),
+        ({"q": "x", "lex": {"terms": "y"}}, "lex.terms", "a list of at most 32 items"),
+        (
+            {"q": "x", "lex": {"code": ["y", 5]}},
+            "lex.code[1]",
+            "it is 5; give a string of 1 to 256",
+        ),
+        ({"q": "x", "lex": {"exclude": [""]}}, "lex.exclude[0]", "a string of 1 to 256 characters"),
+        ({"q": "x", "lex": {"phrases": ["y"] * 33}}, "lex.phrases", "at most 32 items"),
+        ({"q": "x", "lex": {"phrases": ["y" * 257]}}, "lex.phrases[0]", "1 to 256 characters"),
     ],
 )
 def test_what_is_refused_is_named(params: dict[str, Any], field: str, says: str) -> None:

@@ -51,3 +51,13 @@ def test_fetch_is_one_statement_of_fixed_text(conn: apsw.Connection) -> None:
     conn.trace_v2(0)
     assert len(statements) == 2
     assert statements[0] == statements[1]
+
+
+def test_texts_gives_all_that_a_chunk_says(conn: apsw.Connection) -> None:
+    with conn:
+        chunk = make_chunk("text", heading_path=("Ä", "B"))
+        documents.put(conn, make_document("first", chunk, title="Title"), WRITER, 0)
+    assert sorted(chunks.texts(conn, [2, 99, 1])) == [
+        (1, "first", "Title"),
+        (2, "text", "Title", "Ä", "B"),
+    ]

@@ -24,7 +24,10 @@ def put(conn: apsw.Connection, *texts: str, title: str = "") -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_term_is_ever_syntax(conn: apsw.Connection, text: str) -> None:
     put(conn, "ordinary words")
-    for expression in (fulltext.match_any([text]), fulltext.match_phrase([text, text])):
+    for expression in (
+        fulltext.match_any([text]),
+        fulltext.match_words([Terms("", text, text)] * 2),
+    ):
         assert fulltext.match(conn, expression, 10) == []
         assert fulltext.rank_bm25(conn, expression, 10) == []
 
@@ -38,13 +41,15 @@ def test_what_was_stored_is_found_by_its_own_terms(conn: apsw.Connection, text: 
 def test_no_terms_match_nothing(conn: apsw.Connection) -> None:
     put(conn, "words")
     assert fulltext.match(conn, fulltext.match_any([]), 10) == []
-    assert fulltext.match(conn, fulltext.match_phrase([]), 10) == []
+    assert fulltext.match(conn, fulltext.match_words([Terms("", "", "")]), 10) == []
     assert fulltext.rank_bm25(conn, fulltext.match_any([]), 10) == []
 
 
-def test_a_phrase_is_ordered_adjacent_and_in_the_body(conn: apsw.Connection) -> None:
-    put(conn, "red green blue", "green red", "red or green", title="red green")
-    assert fulltext.match(conn, fulltext.match_phrase(["red", "green"]), 10) == [1]
+def test_words_in_a_row_are_found_however_they_are_compounded(conn: apsw.Connection) -> None:
+    put(conn, "my fooBar is", "my foobar is", "my foo bar is", "foobar is my", "is fooBar my", "is")
+    for words, found in (("foobar is", [1, 2, 4, 5]), ("fooBar is", [1, 2, 3, 4, 5])):
+        pieces = [ANALYZER.index("", word) for word in words.split()]
+        assert fulltext.match(conn, fulltext.match_words(pieces), fulltext.ALL) == found
 
 
 def test_match_limits_and_orders_by_id(conn: apsw.Connection) -> None:

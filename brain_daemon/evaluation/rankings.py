@@ -1,0 +1,91 @@
+"""The rows of an evaluation: subsets of the real legs under the real fusion, and ablations.
+
+A leg's list is the one that the fusion gets: made with feedback from the lexical leg, seeded by
+its passages. A document stands where the first of its chunks stands.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from brain_daemon.evaluation.collection import Query
+from brain_daemon.evaluation.loaded import LoadedCollection
+from brain_daemon.recall import fusion, operators, pipeline
+from brain_daemon.recall.pipeline import LEGS
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.recall.tuning import TUNED, Tuning
+from brain_daemon.timestamps import now_us
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to rank: which legs are fused, and with what numbers."""
+
+    name: str
+    legs: tuple[str, ...]
+    tuning: Tuning = TUNED
+
+
+FULL = Row("full fusion", LEGS)
+NO_FEEDBACK = replace(TUNED, feedback_passages=0)
+NO_FLOOR = replace(TUNED, lexical_floor=0.0)
+NO_PASSAGE_SEEDS = replace(TUNED, passage_seeds=0)
+PLAIN = Tuning(feedback_passages=0, lexical_floor=0.0, passage_seeds=0)
+
+ROWS: tuple[Row, ...] = (
+    *(Row(leg, (leg,)) for leg in LEGS),
+    Row("vector, no feedback", ("vector",), NO_FEEDBACK),
+    Row("lexical, no floor", ("lexical",), NO_FLOOR),
+    Row("graph, no passage seeds", ("graph",), NO_PASSAGE_SEEDS),
+    *(Row(" + ".join(pair), pair) for pair in combinations(LEGS, 2)),
+    FULL,
+    Row("fusion, no feedback", LEGS, NO_FEEDBACK),
+    Row("fusion, no floor", LEGS, NO_FLOOR),
+    Row("fusion, no passage seeds", LEGS, NO_PASSAGE_SEEDS),
+    Row("fusion, none of the three", LEGS, PLAIN),
+)
+
+
+def rank(
+    collection: LoadedCollection, query: Query, k: int, rows: Sequence[Row] = ROWS
+) -> dict[str, list[str]]:
+    """Rank the documents for one question in every way.
+
+    Parameters
+    ----------
+    collection : LoadedCollection
+    query : Query
+    k : int
+        Most documents of a ranking.
+    rows : sequence of Row
+
+    Returns
+    -------
+    dict
+        By the row's name, ids of documents, best first, each once.
+    """
+    memory = collection.memory
+    snapshot = memory.snapshot
+    doc = operators.normalize(QueryDoc(q=query.text, domain=query.domain), memory.analyzer)
+    visible = operators.restrict(
+        doc.lex,
+        snapshot.visible(collection.principal, doc.filters(), now_us()),
+        snapshot,
+        memory.reader(),
+        memory.analyzer,
+    )
+    searched = {
+        tuning: pipeline.search(
+            doc, snapshot, visible, memory.analyzer, memory.model, memory.settings, tuning
+        ).by_name()
+        for tuning in dict.fromkeys(row.tuning for row in rows)
+    }
+    rankings = {}
+    for row in rows:
+        legs = {name: searched[row.tuning][name] for name in row.legs}
+        n_listed = sum(len(leg.rows) for leg in legs.values())
+        fused = fusion.fuse(legs, max(n_listed, 1))
+        chunk_ids = [int(snapshot.rows.chunk_id[hit.row]) for hit in fused]
+        found = [document for id_ in chunk_ids for document in collection.documents[id_]]
+        rankings[row.name] = list(dict.fromkeys(found))[:k]
+    return rankings

@@ -1,0 +1,87 @@
+"""Rows: the real legs, the real fusion, subsets of it, and what an ablation changes."""
+
+import pytest
+
+from brain_daemon.evaluation.collection import Collection, Query
+from brain_daemon.evaluation.loaded import LoadedCollection
+from brain_daemon.evaluation.rankings import FULL, ROWS, rank
+from brain_daemon.recall.fusion import RRF_K
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.service.dispatch import Dispatcher
+
+QUESTIONS = [
+    "What does the blue whale eat?",
+    "The blue whale eats krill in cold water and sea",
+    "Krill and Lisbon and light",
+    "Naxos ferry at noon",
+    'the "moved to Lisbon" of -June',
+]
+
+
+def answer(engine: LoadedCollection, q: str, k: int = 100, **options: object) -> list[dict]:
+    dispatcher = Dispatcher(engine.memory)
+    if "abstain" in QueryDoc.__struct_fields__:
+        options["abstain"] = False
+    result = dispatcher("recall", {"q": q, "k": k, **options}, engine.principal, False)
+    dispatcher.close()
+    return result["hits"]
+
+
+def documents_of(engine: LoadedCollection, hits: list[dict]) -> list[str]:
+    return list(dict.fromkeys(engine.documents[hit["id"]][0] for hit in hits))
+
+
+@pytest.mark.parametrize("q", QUESTIONS)
+def test_the_full_fusion_is_what_recall_answers(engine: LoadedCollection, q: str) -> None:
+    ranking = rank(engine, Query("q", q, None), 100)[FULL.name]
+    assert ranking
+    assert ranking == documents_of(engine, answer(engine, q))
+
+
+@pytest.mark.parametrize("q", QUESTIONS)
+@pytest.mark.parametrize("row", [row for row in ROWS[:10] if row.tuning == FULL.tuning])
+def test_a_subset_is_the_sum_of_its_legs_ranks(engine: LoadedCollection, q: str, row) -> None:
+    scores: dict[int, float] = {}
+    for hit in answer(engine, q):
+        of_legs = [hit["provenance"][leg] for leg in row.legs]
+        score = sum(1.0 / (RRF_K + leg["rank"]) for leg in of_legs if leg is not None)
+        if score:
+            scores[hit["id"]] = score
+    order = sorted(scores, key=lambda id_: (-scores[id_], id_))
+    expected = list(dict.fromkeys(engine.documents[id_][0] for id_ in order))
+    assert rank(engine, Query("q", q, None), 100)[row.name] == expected
+
+
+def test_a_document_of_many_chunks_stands_once_where_its_first_stands(
+    engine: LoadedCollection,
+) -> None:
+    ranking = rank(engine, Query("q", "moons and tides in the almanac", None), 100)["lexical"]
+    assert ranking == ["almanac"]
+
+
+def test_a_restricted_question_finds_nothing_of_others(
+    engine: LoadedCollection, collection: Collection
+) -> None:
+    (query,) = [query for query in collection.queries if query.domain == "a"]
+    for name, ranking in rank(engine, query, 100).items():
+        assert set(ranking) <= {"a/1", "a/2"}, name
+    assert rank(engine, query, 100)[FULL.name][0] == "a/1"
+
+
+def test_each_ablation_changes_a_ranking(engine: LoadedCollection) -> None:
+    changed = set()
+    for q in QUESTIONS:
+        found = rank(engine, Query("q", q, None), 100)
+        changed |= {row.name for row in ROWS if found[row.name] != found[_tuned_twin(row)]}
+    assert changed == {row.name for row in ROWS if row.tuning != FULL.tuning}
+
+
+def _tuned_twin(row) -> str:
+    (twin,) = [r.name for r in ROWS if r.legs == row.legs and r.tuning == FULL.tuning]
+    return twin
+
+
+def test_a_ranking_is_cut_at_k(engine: LoadedCollection) -> None:
+    cut = rank(engine, Query("q", QUESTIONS[0], None), 2)
+    whole = rank(engine, Query("q", QUESTIONS[0], None), 100)
+    assert cut == {name: ranking[:2] for name, ranking in whole.items()}
