@@ -1,5 +1,6 @@
 """The real daemon as a process, under a test's control."""
 
+import atexit
 import os
 import signal
 import socket
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from brain_daemon.client import Client
+
+_spawned: list[subprocess.Popen[bytes]] = []
+atexit.register(lambda: [process.kill() for process in _spawned if process.poll() is None])
 
 ROOT = Path(__file__).resolve().parent.parent
 START_TIMEOUT_S = 60
@@ -53,7 +57,7 @@ class Daemon:
         command = [sys.executable, "-m", "brain_daemon.daemon.main", "serve"]
         command += ["--store", os.fspath(self.store), "--socket", os.fspath(self.socket)]
         with self.log.open("ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*command, *options],
                 env={
                     **os.environ,
@@ -64,6 +68,8 @@ class Daemon:
                 stdout=log,
                 stderr=subprocess.PIPE if "PIPE" in environment else log,
             )
+        _spawned.append(process)  # a failed test may leave it running
+        return process
 
     @property
     def pid(self) -> int:

@@ -54,7 +54,7 @@ def print_trace(trace: Mapping[str, Any]) -> None:
     request = trace.get("request") or {}
     screen.print(Text(safe(str(request.get("q", ""))), style="bold"))
     screen.print(Text(f"{plain(trace.get('at'))} · {plain(trace.get('decision'))}", style="dim"))
-    hits = [{**hit, "title": f"chunk {plain(hit.get('id'))}"} for hit in trace.get("hits") or []]
+    hits = trace.get("hits") or []
     if hits:
         screen.print(explanation(hits))
     else:
@@ -202,11 +202,10 @@ def graph_path(path: Sequence[Any], hit_id: Any = None) -> str:
 
 def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
     """Draw the legs side by side: rank and raw score of each, and the sum that fuses them."""
-    headings = ["#", "hit", *(f"{leg} ({_RAW_SCORE[leg][1]})" for leg in LEGS), "fused", "path"]
+    headings = ["#", "id", *(f"{leg} ({_RAW_SCORE[leg][1]})" for leg in LEGS), "fused", "path"]
     rows: list[list[Any]] = []
     for number, hit in enumerate(hits, 1):
-        name = title(hit)
-        row: list[Any] = [number, name if len(name) <= 40 else name[:39] + "…"]
+        row: list[Any] = [number, plain(hit.get("id"), "id")]
         terms = []
         for leg in LEGS:
             found = of_leg(hit, leg)

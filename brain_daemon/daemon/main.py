@@ -37,7 +37,7 @@ EXIT_CONFIGURATION = 78  # EX_CONFIG: the store, the model or a setting must be 
 OWN_DESCRIPTORS = 128  # the store's, the threads' and the loop's own
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="brain-daemon")
 def main() -> None:
     """The memory daemon. `brain` is the command that people type."""

@@ -84,7 +84,7 @@ def test_a_trace_shows_what_was_asked_and_how_it_was_ranked(stand: Stand) -> Non
     }
     shown = stand.run("trace", "abc").stdout
     assert stand.params("trace") == [{"trace_id": "abc"}]
-    for part in ("who?", "2026-05-01", "chunk 3", "1/61 = 0.01640", "chunk 4", "lexical (7)"):
+    for part in ("who?", "2026-05-01", " 3 ", "1/61 = 0.01640", " 4 ", "lexical (7)"):
         assert part in shown
     assert json.loads(stand.run("trace", "abc", "--json").stdout) == stand.answers["trace"]
 
