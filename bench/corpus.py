@@ -134,7 +134,8 @@ class Corpus:
     def _span(self, rng: random.Random, n_documents: int, length: int) -> str:
         words = self.document(rng.randrange(n_documents)).text.split()
         start = rng.randrange(max(len(words) - length, 0) + 1)
-        return " ".join(words[start : start + length])
+        # Words only: a hyphen or a quotation mark that happens to stand there would be an operator.
+        return " ".join(word.strip('"`-') for word in words[start : start + length])
 
     def _stored_identifier(self, rng: random.Random, n_documents: int) -> str:
         while True:

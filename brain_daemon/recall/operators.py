@@ -92,6 +92,14 @@ def normalize(query: QueryDoc, analyzer: Analyzer) -> QueryDoc:
     return msgspec.structs.replace(query, q=text, lex=lex)
 
 
+def may_read_texts(query: QueryDoc) -> bool:
+    """Whether stored texts may have to be read to decide: of common words, very many."""
+    lex = query.lex
+    if lex.phrases or lex.exclude or lex.code:
+        return True
+    return any(mark in query.q for mark in '"`-') and _operator.search(query.q) is not None
+
+
 def restrict(
     lex: Lex, visible: Visible, snapshot: Snapshot, conn: apsw.Connection, analyzer: Analyzer
 ) -> Visible:

@@ -7,7 +7,7 @@ import msgspec
 from brain_daemon.errors import NotFound
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal, StoredChunk
-from brain_daemon.recall import pipeline
+from brain_daemon.recall import operators, pipeline
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.recall.render import render
@@ -142,7 +142,9 @@ def _fetch_visible(memory: Memory, ids: tuple[int, ...], principal: Principal) -
 
 
 def _is_large(memory: Memory, query: QueryDoc) -> bool:
-    return memory.snapshot.n_rows > memory.settings["recall_inline_rows"]
+    if memory.snapshot.n_rows > memory.settings["recall_inline_rows"]:
+        return True
+    return operators.may_read_texts(query)
 
 
 def _is_many(memory: Memory, params: MultiGetParams) -> bool:
