@@ -36,6 +36,7 @@ _COMMON_STEMS = frozenset({"index", "readme", "summary", "untitled", "_index"})
 
 _hashed_tags = attrgetter(*(f.name for f in fields(Tags) if f.name != "created_at_us"))
 _start = attrgetter("start")
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SUFFIX = re.compile(r"(?<=.)\.\w{1,8}\Z")
 
 
@@ -220,7 +221,7 @@ def _content_hash(
         list(entities),
         [(relation.subject, relation.relation, relation.object) for relation in relations],
     ]
-    canonical = json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
+    canonical = _canonical.encode(stated)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
 
 
