@@ -32,6 +32,7 @@ SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 @click.option("--since", help="Only from this moment on: ISO 8601, read as UTC without an offset.")
 @click.option("--until", help="Only before this moment.")
 @click.option("--no-graph", is_flag=True, help="Leave the graph leg out.")
+@click.option("--no-expand", is_flag=True, help="Leave the second lexical pass out.")
 @click.option("--include-decayed", is_flag=True, help="Also memories that have expired.")
 @click.option("--trace", is_flag=True, help="Keep how the answer came about, for `brain trace`.")
 @click.option("--render", is_flag=True, help="Print one fenced block of text for a prompt.")
@@ -52,6 +53,7 @@ def recall_command(
     since: str | None,
     until: str | None,
     no_graph: bool,
+    no_expand: bool,
     include_decayed: bool,
     trace: bool,
     render: bool,
@@ -73,6 +75,7 @@ def recall_command(
         "since": since,
         "until": until,
         "graph": False if no_graph else None,
+        "expand": False if no_expand else None,
         "include_decayed": include_decayed or None,
         "trace": trace or None,
         "render": render or None,

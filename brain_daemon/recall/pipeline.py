@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import apsw
@@ -15,7 +15,16 @@ from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
-from brain_daemon.recall import evidence, fusion, graph, lexical, operators, vector
+from brain_daemon.recall import (
+    evidence,
+    expansion,
+    fusion,
+    graph,
+    lexical,
+    operators,
+    vector,
+)
+from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
 from brain_daemon.recall.query import QueryDoc
@@ -49,6 +58,7 @@ class Legs:
     lexical: Ranking
     graph: GraphRanking
     feedback: Rows  # the passages that moved the vector leg's query
+    expansion: Expansion = NOTHING_FOUND  # whether `lexical` is a second pass
 
     def by_name(self) -> Mapping[str, Ranking]:
         return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
@@ -97,6 +107,7 @@ def recall(
     answer["visible"] = visible.n_visible
     query = operators.normalize(query, analyzer)
     answer["lex"] = msgspec.structs.asdict(query.lex)
+    answer["expansion"] = NOTHING_FOUND.report(snapshot)
     fitting = operators.restrict(query.lex, visible, snapshot, conn, analyzer)
     if not visible.n_visible:
         answer |= _nothing_visible(snapshot, principal, now)
@@ -107,6 +118,8 @@ def recall(
         answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
         legs = search(query, snapshot, fitting, analyzer, model, settings)
+        legs = expand(query, legs, fitting, snapshot, conn, analyzer, settings)
+        answer["expansion"] = legs.expansion.report(snapshot)
         answer["legs"] = _report(legs, snapshot, conn)
         fused = fusion.fuse(legs.by_name(), query.k)
         answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
@@ -179,6 +192,38 @@ def search(
             epsilon=settings["graph_epsilon"],
         )
     return Legs(terms, term_ids, embedding, near, worded, linked, feedback)
+
+
+def expand(
+    query: QueryDoc,
+    legs: Legs,
+    visible: Visible,
+    snapshot: Snapshot,
+    conn: apsw.Connection,
+    analyzer: Analyzer,
+    settings: Settings,
+    tuning: Tuning = TUNED,
+) -> Legs:
+    """Let the lexical leg search once more, where the gate opens."""
+    if not query.expand:
+        return replace(legs, expansion=Expansion("disabled by request"))
+    if not tuning.expansion_passages:
+        return replace(legs, expansion=Expansion("disabled by tuning"))
+    expanded, second = expansion.expand(
+        fusion.fuse(legs.by_name(), tuning.expansion_passages),
+        legs.vector,
+        legs.lexical,
+        legs.terms.terms,
+        legs.term_ids,
+        legs.embedding,
+        snapshot=snapshot,
+        conn=conn,
+        analyzer=analyzer,
+        visible=visible.mask,
+        depth=max(settings["recall_leg_depth"], query.k),
+        floor=tuning.lexical_floor,
+    )
+    return replace(legs, lexical=second, expansion=expanded)
 
 
 def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
@@ -272,6 +317,7 @@ def _provenance(
                 "path": [PATH_START, *(_node_name(node, names, snapshot) for node in path)],
             }
         of_hit["fused"] = hit.score
+        of_hit["expansion"] = legs.expansion.evidence(hit.row, snapshot)
         result.append(of_hit)
     return result
 

@@ -54,6 +54,7 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_kind: Label | None = None
     include_decayed: bool = False
     graph: bool = True
+    expand: bool = True
     provenance: bool = True
     trace: bool = False
     render: bool = False

@@ -31,7 +31,17 @@ def test_recall_sends_every_option(stand: Stand) -> None:
     stand.run(
         *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
         *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
-        *("--no-graph", "--include-decayed", "--term", "a", "--term", "b", "--phrase", "c d"),
+        *(
+            "--no-graph",
+            "--no-expand",
+            "--include-decayed",
+            "--term",
+            "a",
+            "--term",
+            "b",
+            "--phrase",
+            "c d",
+        ),
         *("--exclude", "e", "--code", "f::g", "--trace", "--render"),
         *("--max-context-tokens", "500"),
     )
@@ -45,6 +55,7 @@ def test_recall_sends_every_option(stand: Stand) -> None:
             "since": "2026-01-01",
             "until": "2026-02-01",
             "graph": False,
+            "expand": False,
             "include_decayed": True,
             "trace": True,
             "render": True,
