@@ -1,5 +1,7 @@
 """Operations that write memories: remember, ingest_markdown, forget."""
 
+from dataclasses import replace
+from itertools import compress
 from typing import Annotated, Any
 
 import apsw
@@ -81,6 +83,7 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
         analyzer=memory.analyzer,
         model=memory.model,
         created_at_given=params.created_at is not None,
+        screening_policy=memory.settings["screening_policy"],
     )
     return _put(document, principal)
 
@@ -100,6 +103,7 @@ def ingest_markdown(
         analyzer=memory.analyzer,
         model=memory.model,
         created_at_given=params.created_at is not None,
+        screening_policy=memory.settings["screening_policy"],
     )
     if params.dry_run:
         return _preview(memory, document)
@@ -154,6 +158,7 @@ def _preview(memory: Memory, document: PreparedDocument) -> dict[str, Any]:
             break
     else:
         put = documents.PutResult(0, document.uri or "", 1, created=True, unchanged=False)
+    put = replace(put, is_flagged=any(chunk.flagged for chunk in document.chunks))
     return {**_put_record(document, put), "dry_run": True}
 
 
@@ -165,7 +170,8 @@ def _put_record(document: PreparedDocument, put: documents.PutResult) -> dict[st
         "revision": put.revision,
         "created": put.created,
         "unchanged": put.unchanged,
-        "flagged": False,
+        "flagged": put.is_flagged,
+        "flagged_chunk_ids": list(compress(put.chunk_ids, put.flagged)),
         "chunk_ids": put.chunk_ids,
         "removed_chunk_ids": put.removed_chunk_ids,
         "mentions": sum(len(chunk.mentions) for chunk in document.chunks),

@@ -22,8 +22,8 @@ ADMIN = Principal("root", 0, 0, 3, ROLES)
 class World:
     """A store in a folder, and whoever calls."""
 
-    def __init__(self, folder: Path) -> None:
-        self.memory = Memory(config.load({"store": str(folder)}, {}))
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.memory = Memory(config.load({"store": str(folder), **settings}, {}))
         self._dispatcher = Dispatcher(self.memory)
         self._loop = asyncio.new_event_loop()
 

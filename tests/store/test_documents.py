@@ -56,6 +56,7 @@ def test_a_new_document_reports_all_that_the_index_needs(conn: apsw.Connection) 
         entity_ids=[[1, 2], []],
         edges=[graph.Edge(1, 2, "lives_in", 1)],
         new_entities=[(1, "ana", "Ana"), (2, "lisbon", "Lisbon")],
+        flagged=[False, False],
     )
     assert graph.entities(conn, [2, 9, 1]) == [
         graph.Entity(2, "lisbon", "Lisbon", "span"),
