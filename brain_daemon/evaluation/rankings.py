@@ -37,8 +37,8 @@ PLAIN = Tuning(feedback_passages=0, lexical_floor=0.0, passage_seeds=0, expansio
 ROWS: tuple[Row, ...] = (
     *(Row(leg, (leg,)) for leg in LEGS),
     Row("vector, no feedback", ("vector",), NO_FEEDBACK),
-    Row("lexical, no floor", ("lexical",), NO_FLOOR),
     Row("lexical, no expansion", ("lexical",), NO_EXPANSION),
+    Row("lexical, plain BM25", ("lexical",), PLAIN),
     Row("graph, no passage seeds", ("graph",), NO_PASSAGE_SEEDS),
     *(Row(" + ".join(pair), pair) for pair in combinations(LEGS, 2)),
     FULL,
