@@ -10,7 +10,15 @@ import msgspec
 from brain_daemon.errors import BadRequest, NotFound, TooLarge
 from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
-from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
+from brain_daemon.model import (
+    PreparedDocument,
+    Principal,
+    Relation,
+    SourceKind,
+    StoredChunk,
+    Tags,
+)
+from brain_daemon.service import hygiene
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Id, Operation
 from brain_daemon.service.policy import may_change
@@ -85,7 +93,9 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
         created_at_given=params.created_at is not None,
         screening_policy=memory.settings["screening_policy"],
     )
-    return _put(document, principal)
+    adds = params.uri or params.thread or params.entities or params.relations or params.created_at
+    echo = None if adds else hygiene.find_echo(memory, document, principal)
+    return _put(memory, document, principal, echo)
 
 
 def ingest_markdown(
@@ -107,7 +117,7 @@ def ingest_markdown(
     )
     if params.dry_run:
         return _preview(memory, document)
-    return _put(document, principal)
+    return _put(memory, document, principal)
 
 
 def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJob:
@@ -137,13 +147,23 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
     return WriteJob(apply)
 
 
-def _put(document: PreparedDocument, principal: Principal) -> WriteJob:
+def _put(
+    memory: Memory,
+    document: PreparedDocument,
+    principal: Principal,
+    echo: StoredChunk | None = None,
+) -> WriteJob:
     writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
+    near = [] if echo else hygiene.near_duplicates(memory, document, principal)
 
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
+        if echo is not None and hygiene.stands(connection, echo):
+            same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
+            return _put_record(document, same) | {"near_duplicates": [], "echo_of": echo.id}, []
         put = documents.put(connection, document, writer, now_us())
         changes = [] if put.unchanged else [Change.put(document, put)]
-        return _put_record(document, put), changes
+        record = _put_record(document, put)
+        return record | {"near_duplicates": near, "echo_of": None}, changes
 
     return WriteJob(apply)
 

@@ -7,7 +7,7 @@ transaction and report what changed, so that the resident index can follow witho
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import apsw
@@ -99,6 +99,8 @@ def put(
     if not document.chunks:
         raise ValueError("a document without chunks is not stored")
     tags = document.tags
+    if document.uri is None and tags.thread is None:
+        document = replace(document, uri=_uri_of_same(conn, document))
     found = None
     if document.uri is not None:
         found = conn.execute(
@@ -387,6 +389,16 @@ def _delete_chunks(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]
     conn.executemany("DELETE FROM chunk_vec WHERE rowid = ?", [(id_,) for id_ in chunk_ids])
     conn.execute("DELETE FROM chunk WHERE id IN carray(?)", (ids,))
     return touched
+
+
+def _uri_of_same(conn: apsw.Connection, document: PreparedDocument) -> str | None:
+    """Find the document that was stored without a uri from the same request, the first of them."""
+    row = conn.execute(
+        "SELECT uri FROM document WHERE content_hash = ? AND owner = ? AND domain = ? "
+        "AND thread IS NULL AND uri = 'memory:' || id ORDER BY id LIMIT 1",
+        (document.content_hash, document.tags.owner, document.tags.domain),
+    ).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _thread_end(conn: apsw.Connection, document_id: int, tags: Tags) -> int | None:

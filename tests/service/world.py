@@ -38,6 +38,15 @@ class World:
 
         return self._loop.run_until_complete(answered())
 
+    def at_once(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+        """Make write calls in one turn of the loop, so that they share a commit."""
+
+        async def answered() -> list[Any]:
+            futures = [self._dispatcher(name, params, ALICE, False) for name, params in calls]
+            return list(await asyncio.gather(*futures))
+
+        return self._loop.run_until_complete(answered())
+
     def remember(self, text: str, principal: Principal = ALICE, /, **params: Any) -> int:
         """Store a text of one chunk; the chunk's id."""
         (chunk_id,) = self.call("remember", principal, text=text, **params)["chunk_ids"]

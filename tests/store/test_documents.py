@@ -85,6 +85,21 @@ def test_the_same_content_again_writes_nothing(conn: apsw.Connection) -> None:
     assert result == documents.PutResult(first.document_id, "file:a", 1, False, True)
 
 
+def test_the_same_request_without_a_uri_is_one_document(conn: apsw.Connection) -> None:
+    made = make_document(make_chunk("alpha"))
+    first = put(conn, made)
+    again = put(conn, made)
+    assert (again.document_id, again.uri, again.unchanged) == (first.document_id, first.uri, True)
+    named = put(conn, make_document(make_chunk("alpha"), uri="mine"))
+    assert named.created
+    assert put(conn, make_document(make_chunk("alpha"), owner="bob")).created
+    turns = [put(conn, make_document(make_chunk("alpha"), thread="t")) for _ in range(2)]
+    assert all(turn.created for turn in turns)
+    with conn:
+        documents.remove(conn, first.document_id)
+    assert put(conn, made).created
+
+
 def test_a_revision_keeps_the_document_and_replaces_its_chunks(conn: apsw.Connection) -> None:
     old = make_chunk("alpha beta", names=("Gone", "Kept"), relations=(("Gone", "knows", "Kept"),))
     first = put(conn, make_document(old, "gamma", uri="file:a"))
@@ -292,9 +307,13 @@ class StoreMachine(RuleBasedStateMachine):
         document = make_document(*made, uri=uri, owner=owner)
         result = put(self.conn, document)
         known = self.ids.get((uri, owner)) if uri else None
-        assert result.created == (known is None)
         if result.unchanged:
+            held = [text for _, text, _ in self.held[result.document_id]]
+            assert held == [chunk.text for chunk in made]
+            assert self.ids[result.uri, owner] == result.document_id
+            assert known == (result.document_id if uri else None)
             return
+        assert result.created == (known is None)
         if known is not None:
             assert result.document_id == known
             assert result.removed_chunk_ids == [chunk_id for chunk_id, _, _ in self.held[known]]
