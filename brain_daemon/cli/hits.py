@@ -20,6 +20,7 @@ LEGS = ("vector", "lexical", "graph")
 RRF_K = 60
 _SNIPPET_CHARS = 300
 _SNIPPET_LINES = 8
+_LEG_LINES = 10
 # Leg -> the key of its raw score in the provenance, and the name that a person reads.
 _RAW_SCORE = {"vector": ("cosine", "cos"), "lexical": ("bm25", "bm25"), "graph": ("score", "ppr")}
 
@@ -43,6 +44,8 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
     if explain and hits:
         screen.print(Text("How the scores came about", style="bold"))
         screen.print(explanation(hits))
+    for told in reading(answer) if explain else ():
+        screen.print(Text(told, style="dim"))
     screen.print(Text(footer(answer), style="dim"))
 
 
@@ -59,7 +62,37 @@ def print_trace(trace: Mapping[str, Any]) -> None:
         screen.print(explanation(hits))
     else:
         screen.print(Text(nothing(trace), style="yellow"))
+    if ranked := {leg: ids for leg, ids in (trace.get("ranked") or {}).items() if ids}:
+        screen.print(Text("What each leg listed first: chunk and raw score", style="bold"))
+        screen.print(_side_by_side(ranked))
+    for told in reading(trace):
+        screen.print(Text(told, style="dim"))
     screen.print(Text(footer(trace), style="dim"))
+
+
+def reading(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Say how the query was read, and whether the lexical leg searched twice and why."""
+    lex = {kind: words for kind, words in (answer.get("lex") or {}).items() if words}
+    if lex:
+        yield "read as  " + " · ".join(
+            f"{safe(kind)}: {', '.join(safe(str(w)) for w in words)}" for kind, words in lex.items()
+        )
+    if second := answer.get("expansion"):
+        told = "second lexical pass: " + safe(str(second.get("reason")))
+        if terms := second.get("terms"):
+            told += f"; added {', '.join(safe(str(term['term'])) for term in terms)}"
+        yield told
+
+
+def _side_by_side(ranked: Mapping[str, Sequence[Sequence[Any]]]) -> Any:
+    """Draw the heads of the legs' lists, one column each."""
+    cells = {
+        leg: [f"{plain(chunk_id)}  {score:.4g}" for chunk_id, score in listed[:_LEG_LINES]]
+        for leg, listed in ranked.items()
+    }
+    n_rows = max(map(len, cells.values()))
+    rows = [[n + 1, *("".join(c[n : n + 1]) for c in cells.values())] for n in range(n_rows)]
+    return table(["#", *map(safe, cells)], rows)
 
 
 def title(hit: Mapping[str, Any]) -> str:
@@ -214,7 +247,8 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
                 row.append("–")
                 continue
             raw = found.get(_RAW_SCORE[leg][0])
-            row.append(f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}")
+            cell = f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}"
+            row.append(cell + _moved(hit) if leg == "lexical" else cell)
             terms.append(f"1/{RRF_K + found['rank']}")
         fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
         row.append(f"{' + '.join(terms)} = {_score(fused)}" if terms else _score(fused))
@@ -222,6 +256,14 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
         row.append(graph_path((graph or {}).get("path") or [], hit.get("id")) or "–")
         rows.append(row)
     return table(headings, rows)
+
+
+def _moved(hit: Mapping[str, Any]) -> str:
+    """Say where the first lexical pass had a hit, when there was a second."""
+    before = (hit.get("provenance") or {}).get("expansion")
+    if not isinstance(before, Mapping):
+        return ""
+    return f" (was #{before['rank']})" if before.get("rank") else " (new)"
 
 
 def _score(value: Any) -> str:

@@ -39,6 +39,7 @@ from brain_daemon.timestamps import now_us
 UNFILTERED = Filters(include_decayed=True)
 PATH_START = "query"
 LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
+TRACED = 50  # of each leg's list, in a trace
 
 
 class Settings(Protocol):
@@ -121,6 +122,8 @@ def recall(
         legs = expand(query, legs, fitting, snapshot, conn, analyzer, settings)
         answer["expansion"] = legs.expansion.report(snapshot)
         answer["legs"] = _report(legs, snapshot, conn)
+        if query.trace:
+            answer["ranked"] = _ranked(legs, snapshot)
         fused = fusion.fuse(legs.by_name(), query.k)
         answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
         if not fused:
@@ -236,6 +239,20 @@ def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, 
         names = _entity_names(snapshot, conn, legs.graph.entities)
         report["graph"]["entities"] = [names[index] for index in legs.graph.entities]
     return report
+
+
+def _ranked(legs: Legs, snapshot: Snapshot) -> dict[str, list[tuple[int, float]]]:
+    """Give the head of each leg's list: (chunk id, raw score), best first."""
+    return {
+        name: list(
+            zip(
+                snapshot.rows.chunk_id[leg.rows[:TRACED]].tolist(),
+                leg.scores[:TRACED].tolist(),
+                strict=True,
+            )
+        )
+        for name, leg in legs.by_name().items()
+    }
 
 
 def _hits(

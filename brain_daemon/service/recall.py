@@ -53,6 +53,7 @@ def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, A
     )
     if query.trace:
         answer["trace_id"] = memory.traces.keep(principal.name, query, answer, format_us(now_us()))
+        answer.pop("ranked", None)
     if query.render or query.max_context_tokens is not None:
         answer["render"] = render(
             answer["hits"], memory.model.count_tokens, query.max_context_tokens
