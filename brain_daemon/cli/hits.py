@@ -44,6 +44,9 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
     if explain and hits:
         screen.print(Text("How the scores came about", style="bold"))
         screen.print(explanation(hits))
+    if explain and sureness(answer) is not None:
+        screen.print(Text("How sure the answer is", style="bold"))
+        screen.print(assessment(answer))
     for told in reading(answer) if explain else ():
         screen.print(Text(told, style="dim"))
     screen.print(Text(footer(answer), style="dim"))
@@ -195,6 +198,8 @@ def why(hit: Mapping[str, Any]) -> Text:
 
     drawn = Text()
     drawn.append("why  ", style="dim")
+    if hit.get("relevance"):
+        drawn.append(f"{safe(str(hit['relevance']))} · ", style="bold")
     listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
     drawn.append(
         " · ".join(reason(leg, found, hit) for leg, found in listed if found) or "no leg is named",
@@ -276,6 +281,31 @@ def nothing(answer: Mapping[str, Any]) -> str:
     return f"Nothing found: {safe(str(because))}"
 
 
+def sureness(answer: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Give confidence and threshold of an answer; None where there was nothing to assess."""
+    assessment = answer.get("assessment") or {}
+    if not assessment.get("signals"):
+        return None
+    return assessment["confidence"], assessment["threshold"]
+
+
+def assessment(answer: Mapping[str, Any]) -> Any:
+    """Draw the signals that made the confidence, and what the second look came to."""
+    found = answer.get("assessment") or {}
+    signals = dict(found.get("signals") or {})
+    look = found.get("rescue") or {}
+    second = f"{plain(look.get('status'))}"
+    if "confidence" in look:
+        second += f", confidence {look['confidence']:.2f}"
+    elif look.get("reason"):
+        second += f" ({safe(str(look['reason']))})"
+    return table([*map(safe, signals), "second look"], [[*map(_signal, signals.values()), second]])
+
+
+def _signal(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else plain(value)
+
+
 def footer(answer: Mapping[str, Any]) -> str:
     """Say which legs ran, which did not and why, over how many chunks, and how long it took."""
     ran, skipped = [], []
@@ -288,6 +318,8 @@ def footer(answer: Mapping[str, Any]) -> str:
             skipped.append(f"{name} {plain(status)}{because}")
     parts = [" + ".join(ran)] if ran else []
     parts += skipped
+    if (found := sureness(answer)) is not None:
+        parts.append("confidence {:.2f} (answers from {:.2f})".format(*found))
     if isinstance(answer.get("visible"), int):
         parts.append(f"{answer['visible']:,} chunks visible")
     if isinstance(answer.get("took_us"), int | float):

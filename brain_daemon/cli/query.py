@@ -11,6 +11,7 @@ from brain_daemon.cli.command import command, daemon, json_option
 from brain_daemon.cli.output import plain, print_json, safe_lines
 
 SOURCES = ("memory", "markdown", "structured", "manual", "vault")
+RELEVANCE = ("low", "medium", "high")
 
 
 @command(
@@ -33,6 +34,8 @@ SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 @click.option("--until", help="Only before this moment.")
 @click.option("--no-graph", is_flag=True, help="Leave the graph leg out.")
 @click.option("--no-expand", is_flag=True, help="Leave the second lexical pass out.")
+@click.option("--no-abstain", is_flag=True, help="Show the hits however doubtful they are.")
+@click.option("--min-relevance", type=click.Choice(RELEVANCE), help="Only hits of this or above.")
 @click.option("--include-decayed", is_flag=True, help="Also memories that have expired.")
 @click.option("--trace", is_flag=True, help="Keep how the answer came about, for `brain trace`.")
 @click.option("--render", is_flag=True, help="Print one fenced block of text for a prompt.")
@@ -54,6 +57,8 @@ def recall_command(
     until: str | None,
     no_graph: bool,
     no_expand: bool,
+    no_abstain: bool,
+    min_relevance: str | None,
     include_decayed: bool,
     trace: bool,
     render: bool,
@@ -76,6 +81,8 @@ def recall_command(
         "until": until,
         "graph": False if no_graph else None,
         "expand": False if no_expand else None,
+        "abstain": False if no_abstain else None,
+        "min_relevance": min_relevance,
         "include_decayed": include_decayed or None,
         "trace": trace or None,
         "render": render or None,

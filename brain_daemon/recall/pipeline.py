@@ -16,14 +16,17 @@ from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
 from brain_daemon.recall import (
+    confidence,
     evidence,
     expansion,
     fusion,
     graph,
     lexical,
     operators,
+    rescue,
     vector,
 )
+from brain_daemon.recall.confidence import Assessment, Evidence
 from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
@@ -59,10 +62,26 @@ class Legs:
     lexical: Ranking
     graph: GraphRanking
     feedback: Rows  # the passages that moved the vector leg's query
+    linked: tuple[int, ...] = ()  # the entities that the query names
     expansion: Expansion = NOTHING_FOUND  # whether `lexical` is a second pass
 
     def by_name(self) -> Mapping[str, Ranking]:
         return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The fused hits, what each holds of the query, and what they are worth; all parallel."""
+
+    legs: Legs
+    fused: list[FusedHit]
+    present: npt.NDArray[np.bool_]  # (hits, terms)
+    cosines: list[float]  # with the query as asked
+    assessment: Assessment
+
+    def select(self, query: QueryDoc) -> list[int]:
+        """Positions of the hits to show."""
+        return self.assessment.at_least(query.min_relevance)[: query.k]
 
 
 def recall(
@@ -93,8 +112,9 @@ def recall(
     Returns
     -------
     dict
-        ``decision`` ("answered", "no_match", "filtered_out", "empty_store"), ``reason`` when it
-        is not "answered", ``hits``, ``legs``, ``visible`` (rows that could be seen), ``took_us``.
+        ``decision`` ("answered", "low_confidence", "no_match", "filtered_out", "empty_store"),
+        ``reason`` when it is not "answered", ``hits``, ``legs``, ``assessment``, ``visible``
+        (rows that could be seen), ``took_us``.
 
     Raises
     ------
@@ -106,6 +126,7 @@ def recall(
     visible = snapshot.visible(principal, query.filters(), now)
     answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
     answer["visible"] = visible.n_visible
+    answer["assessment"] = confidence.NOTHING
     query = operators.normalize(query, analyzer)
     answer["lex"] = msgspec.structs.asdict(query.lex)
     answer["expansion"] = NOTHING_FOUND.report(snapshot)
@@ -121,17 +142,32 @@ def recall(
         legs = search(query, snapshot, fitting, analyzer, model, settings)
         legs = expand(query, legs, fitting, snapshot, conn, analyzer, settings)
         answer["expansion"] = legs.expansion.report(snapshot)
-        answer["legs"] = _report(legs, snapshot, conn)
+        judged = judge(query, legs, fitting, snapshot, analyzer)
+        rescued: dict[str, Any] = {"status": "skipped", "reason": "not needed"}
+        if judged is not None and query.abstain and not judged.assessment.answers:
+            judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
+        answer["legs"] = _report(judged.legs if judged else legs, snapshot, conn)
         if query.trace:
-            answer["ranked"] = _ranked(legs, snapshot)
-        fused = fusion.fuse(legs.by_name(), query.k)
-        answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
-        if not fused:
+            answer["ranked"] = _ranked(judged.legs if judged else legs, snapshot)
+        if judged is None:
             answer["decision"] = "no_match"
             answer["reason"] = (
                 f"none of the {visible.n_visible} visible chunks has a word of the query, points "
                 "its way, or is linked to it"
             )
+        else:
+            answer["assessment"] = judged.assessment.report() | {"rescue": rescued}
+            if query.abstain and not judged.assessment.answers:
+                answer["decision"] = "low_confidence"
+                answer["reason"] = judged.assessment.why_not()
+            elif selected := judged.select(query):
+                answer["hits"] = _hits(query, judged, selected, snapshot, conn, analyzer)
+            else:
+                answer["decision"] = "filtered_out"
+                answer["reason"] = (
+                    f"none of the {len(judged.fused)} hits is of relevance "
+                    f"{query.min_relevance!r} or above"
+                )
     answer["took_us"] = (time.perf_counter_ns() - started) // 1000
     return answer
 
@@ -194,7 +230,96 @@ def search(
             damping=settings["graph_damping"],
             epsilon=settings["graph_epsilon"],
         )
-    return Legs(terms, term_ids, embedding, near, worded, linked, feedback)
+    return Legs(terms, term_ids, embedding, near, worded, linked, feedback, linked.entities)
+
+
+def judge(
+    query: QueryDoc,
+    legs: Legs,
+    visible: Visible,
+    snapshot: Snapshot,
+    analyzer: Analyzer,
+    *,
+    names_on_paths: bool = False,
+) -> Judged | None:
+    """Fuse the legs and assess what leads; None when nothing was found.
+
+    Parameters
+    ----------
+    names_on_paths : bool
+        Whether the names on the way to a hit count as its words.
+    """
+    deep = query.min_relevance is not None  # what is filtered must not empty the first k
+    n_listed = sum(len(leg.rows) for leg in legs.by_name().values())
+    n_hits = n_listed if deep else max(query.k, confidence.ASSESSED)
+    fused = fusion.fuse(legs.by_name(), n_hits) if n_listed else []
+    if not fused:
+        return None
+    rows = np.array([hit.row for hit in fused], np.int32)
+    terms = legs.terms.terms
+    present = np.zeros((len(rows), 0), np.bool_)
+    if terms:
+        present = bm25.term_frequencies(snapshot.postings, legs.term_ids, rows) > 0
+    held = present
+    if names_on_paths:
+        held = rescue.add_names(
+            present,
+            fused,
+            legs.graph,
+            legs.linked,
+            snapshot.graph,
+            visible.mask,
+            terms,
+            analyzer,
+        )
+    cosines = distance.score_rows(
+        snapshot.vectors.matrix,
+        snapshot.vectors.scales,
+        *distance.quantize_int8(legs.embedding),
+        rows,
+    ).tolist()
+    question = confidence.read_question(
+        query.words,
+        legs.terms,
+        legs.term_ids,
+        map(snapshot.graph.key, legs.linked),
+        snapshot=snapshot,
+        n_visible=visible.n_visible,
+        analyzer=analyzer,
+    )
+    n_legs = sum(leg.skipped is None for leg in legs.by_name().values())
+    weighed = Evidence.of(question, cosines, held, [len(hit.ranks) / n_legs for hit in fused])
+    return Judged(legs, fused, present, cosines, Assessment.of(question, weighed))
+
+
+def _rescue(
+    query: QueryDoc,
+    judged: Judged,
+    visible: Visible,
+    snapshot: Snapshot,
+    analyzer: Analyzer,
+    settings: Settings,
+) -> tuple[Judged, dict[str, Any]]:
+    """Look again with a wider walk; keep what it brings only if that is enough for an answer."""
+    legs = judged.legs
+    if legs.graph.skipped is not None:
+        return judged, {"status": "skipped", "reason": legs.graph.skipped}
+    walked = rescue.search(
+        snapshot.graph,
+        legs.linked,
+        legs.lexical.rows if len(legs.lexical.rows) else legs.vector.rows,
+        visible.mask,
+        n_documents=snapshot.n_alive,
+        depth=max(settings["recall_leg_depth"], query.k),
+        epsilon=settings["graph_epsilon"],
+    )
+    again = judge(
+        query, replace(legs, graph=walked), visible, snapshot, analyzer, names_on_paths=True
+    )
+    if again is None:
+        return judged, {"status": "ran", "confidence": 0.0}
+    rescued = {"status": "ran", "confidence": again.assessment.confidence}
+    return (again if again.assessment.answers else judged), rescued
 
 
 def expand(
@@ -257,75 +382,55 @@ def _ranked(legs: Legs, snapshot: Snapshot) -> dict[str, list[tuple[int, float]]
 
 def _hits(
     query: QueryDoc,
-    fused: list[FusedHit],
-    legs: Legs,
+    judged: Judged,
+    selected: list[int],
     snapshot: Snapshot,
     conn: apsw.Connection,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
-    if not fused:
-        return []
-    rows = np.array([hit.row for hit in fused], np.int32)
+    rows = [judged.fused[i].row for i in selected]
     chunk_ids = snapshot.rows.chunk_id[rows].tolist()
     stored = {chunk.id: chunk for chunk in chunks.fetch(conn, chunk_ids)}
-    matched = _matched_terms(snapshot, legs, rows)
-    wanted = frozenset(legs.terms.terms)
-    provenance = _provenance(fused, legs, matched, snapshot, conn) if query.provenance else None
+    wanted = frozenset(judged.legs.terms.terms)
+    provenance = _provenance(judged, selected, snapshot, conn) if query.provenance else None
     hits = []
-    for position, hit in enumerate(fused):
+    for position, i in enumerate(selected):
         chunk = stored.get(chunk_ids[position])
         if chunk is None:  # forgotten since the snapshot was taken
             continue
         record = evidence.chunk_record(chunk)
-        present = wanted if matched[position] else frozenset()
+        present = wanted if judged.present[i].any() else frozenset()
         record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
-        record["score"] = hit.score
+        record["score"] = judged.fused[i].score
+        record["relevance"] = judged.assessment.relevance[i]
         if provenance is not None:
             record["provenance"] = provenance[position]
         hits.append(record)
     return hits
 
 
-def _matched_terms(snapshot: Snapshot, legs: Legs, rows: npt.NDArray[np.int32]) -> list[list[str]]:
-    """The query's terms that each row holds."""
-    if not legs.terms.terms:
-        return [[] for _ in rows]
-    present = bm25.term_frequencies(snapshot.postings, legs.term_ids, rows) > 0
-    terms = legs.terms.terms
-    return [
-        [term for term, here in zip(terms, of_row, strict=True) if here]
-        for of_row in present.tolist()
-    ]
-
-
 def _provenance(
-    fused: list[FusedHit],
-    legs: Legs,
-    matched: list[list[str]],
-    snapshot: Snapshot,
-    conn: apsw.Connection,
+    judged: Judged, selected: list[int], snapshot: Snapshot, conn: apsw.Connection
 ) -> list[dict[str, Any]]:
+    legs = judged.legs
+    fused = [judged.fused[i] for i in selected]
     paths = [
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
     names = _entity_names(
         snapshot, conn, {node // 2 for path in paths for node in path if node % 2}
     )
-    plain = distance.score_rows(
-        snapshot.vectors.matrix,
-        snapshot.vectors.scales,
-        *distance.quantize_int8(legs.embedding),
-        np.array([hit.row for hit in fused], np.int32),
-    ).tolist()
     result = []
-    for hit, terms, path, cosine in zip(fused, matched, paths, plain, strict=True):
+    for i, hit, path in zip(selected, fused, paths, strict=True):
         ranks = hit.ranks
         of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
         if rank := ranks.get("vector"):
             score = float(legs.vector.scores[rank - 1])
-            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": cosine}
+            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": judged.cosines[i]}
         if rank := ranks.get("lexical"):
             score = float(legs.lexical.scores[rank - 1])
+            held = zip(legs.terms.terms, judged.present[i].tolist(), strict=True)
+            terms = [term for term, here in held if here]
             of_hit["lexical"] = {"rank": rank, "bm25": score, "terms": terms}
         if rank := ranks.get("graph"):
             of_hit["graph"] = {
@@ -335,6 +440,7 @@ def _provenance(
             }
         of_hit["fused"] = hit.score
         of_hit["expansion"] = legs.expansion.evidence(hit.row, snapshot)
+        of_hit["confidence"] = judged.assessment.each[i]
         result.append(of_hit)
     return result
 

@@ -34,6 +34,9 @@ def test_recall_sends_every_option(stand: Stand) -> None:
         *(
             "--no-graph",
             "--no-expand",
+            "--no-abstain",
+            "--min-relevance",
+            "medium",
             "--include-decayed",
             "--term",
             "a",
@@ -56,6 +59,8 @@ def test_recall_sends_every_option(stand: Stand) -> None:
             "until": "2026-02-01",
             "graph": False,
             "expand": False,
+            "abstain": False,
+            "min_relevance": "medium",
             "include_decayed": True,
             "trace": True,
             "render": True,
