@@ -14,10 +14,10 @@ Lavrenko and Croft, "Relevance-based language models", SIGIR 2001. Abdul-Jaleel 
 TREC 2004: Novelty and HARD" (RM3).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from math import log
 from typing import Any
 
@@ -191,24 +191,31 @@ def _stop_terms(analyzer: Analyzer) -> frozenset[str]:
 
 
 def _weigh(
-    passages: Iterable[tuple[float, list[str]]], known: frozenset[str], snapshot: Snapshot
+    passages: Sequence[tuple[float, list[str]]], known: frozenset[str], snapshot: Snapshot
 ) -> Mapping[str, float]:
     """Weigh the terms of passages by share and idf; the best `MAX_TERMS`, ties by the term."""
-    shares: dict[str, float] = {}
-    for score, terms in passages:
-        for term, n in Counter(terms).items():
-            if len(term) >= MIN_CHARS and term not in known:
-                shares[term] = shares.get(term, 0.0) + score * n / len(terms)
-    if not shares:
+    terms = [term for _, of_passage in passages for term in of_passage]
+    if not terms:
         return {}
-    ids = snapshot.vocabulary.lookup(" ".join(shares).encode())
-    alive = snapshot.rows.alive
+    ids = snapshot.vocabulary.lookup(" ".join(terms).encode())
+    distinct, first, places = np.unique(ids, return_index=True, return_inverse=True)
+    shares = np.concatenate(
+        [
+            np.full(len(of_passage), score / len(of_passage))
+            for score, of_passage in passages
+            if of_passage
+        ]
+    )
+    summed = np.bincount(places, shares, len(distinct))
     n_chunks = snapshot.n_alive
-    counts = bm25.document_frequencies(snapshot.postings, ids, alive).tolist()
+    counts = bm25.document_frequencies(snapshot.postings, distinct, snapshot.rows.alive)
+    telling = np.flatnonzero((counts >= MIN_CHUNKS) & (counts <= MAX_SHARE * n_chunks))
     weights = {
-        term: share * log(n_chunks / count)
-        for (term, share), count in zip(shares.items(), counts, strict=True)
-        if MIN_CHUNKS <= count <= MAX_SHARE * n_chunks
+        terms[at]: share * log(n_chunks / count)
+        for at, share, count in zip(
+            first[telling].tolist(), summed[telling].tolist(), counts[telling].tolist(), strict=True
+        )
     }
-    best = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS]
-    return dict(best)
+    ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    fitting = (item for item in ranked if len(item[0]) >= MIN_CHARS and item[0] not in known)
+    return dict(islice(fitting, MAX_TERMS))

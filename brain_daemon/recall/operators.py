@@ -92,6 +92,12 @@ def normalize(query: QueryDoc, analyzer: Analyzer) -> QueryDoc:
     return msgspec.structs.replace(query, q=text, lex=lex)
 
 
+def decides(query: QueryDoc) -> bool:
+    """Tell whether ``restrict`` may have texts to read, before anything is analysed."""
+    lex = query.lex
+    return bool(lex.phrases or lex.exclude or lex.code or _operator.search(query.q))
+
+
 def restrict(
     lex: Lex, visible: Visible, snapshot: Snapshot, conn: apsw.Connection, analyzer: Analyzer
 ) -> Visible:

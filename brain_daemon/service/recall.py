@@ -7,7 +7,7 @@ import msgspec
 from brain_daemon.errors import NotFound
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal, StoredChunk
-from brain_daemon.recall import pipeline
+from brain_daemon.recall import operators, pipeline
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.recall.render import render
@@ -19,6 +19,7 @@ from brain_daemon.timestamps import format_us, now_us
 
 MAX_IDS = 1000
 MAX_PAGE = 1000
+EXACT_INLINE_ROWS = 2000  # above, texts that hold a common word are not all read on the loop
 EVER = Filters(include_decayed=True)
 
 
@@ -142,7 +143,10 @@ def _fetch_visible(memory: Memory, ids: tuple[int, ...], principal: Principal) -
 
 
 def _is_large(memory: Memory, query: QueryDoc) -> bool:
-    return memory.snapshot.n_rows > memory.settings["recall_inline_rows"]
+    n_rows = memory.snapshot.n_rows
+    return n_rows > memory.settings["recall_inline_rows"] or (
+        n_rows > EXACT_INLINE_ROWS and operators.decides(query)
+    )
 
 
 OPERATIONS = (
