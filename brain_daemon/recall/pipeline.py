@@ -1,9 +1,10 @@
 """One recall: query, legs, fusion, evidence. A straight line over one snapshot."""
 
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import apsw
 import msgspec
@@ -41,6 +42,8 @@ from brain_daemon.timestamps import now_us
 
 UNFILTERED = Filters(include_decayed=True)
 PATH_START = "query"
+log = logging.getLogger(__name__)
+R = TypeVar("R", bound=Ranking)
 LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
 TRACED = 50  # of each leg's list, in a trace
 
@@ -112,7 +115,8 @@ def recall(
     Returns
     -------
     dict
-        ``decision`` ("answered", "low_confidence", "no_match", "filtered_out", "empty_store"),
+        ``decision`` ("answered", "low_confidence", "no_match", "leg_down", "filtered_out",
+        "empty_store"),
         ``reason`` when it is not "answered", ``hits``, ``legs``, ``assessment``, ``visible``
         (rows that could be seen), ``took_us``.
 
@@ -168,6 +172,10 @@ def recall(
                     f"none of the {len(judged.fused)} hits is of relevance "
                     f"{query.min_relevance!r} or above"
                 )
+        down = [name for name, leg in legs.by_name().items() if leg.failed]
+        if down and not answer["hits"]:
+            answer["reason"] = f"without the {' and the '.join(down)} leg: {answer['reason']}"
+            answer["decision"] = "leg_down"
     answer["took_us"] = (time.perf_counter_ns() - started) // 1000
     return answer
 
@@ -198,17 +206,25 @@ def search(
     depth = max(settings["recall_leg_depth"], query.k)
     terms = analyzer.query(query.words)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
-    worded = lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor)
+    worded = _run(
+        "lexical",
+        Ranking,
+        lambda: lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor),
+    )
     embedding = model.embed(query.q)
     feedback = worded.rows[: tuning.feedback_passages]
     if embedding.any():
-        near = vector.search(
-            snapshot.vectors,
-            *vector.add_feedback(embedding, snapshot.vectors, feedback),
-            mask,
-            depth=depth,
-            exact_rows=settings["recall_exact_rows"],
-            candidates=settings["recall_bit_candidates"],
+        near = _run(
+            "vector",
+            Ranking,
+            lambda: vector.search(
+                snapshot.vectors,
+                *vector.add_feedback(embedding, snapshot.vectors, feedback),
+                mask,
+                depth=depth,
+                exact_rows=settings["recall_exact_rows"],
+                candidates=settings["recall_bit_candidates"],
+            ),
         )
     else:
         near = Ranking(skipped="the query has no known tokens")
@@ -220,17 +236,30 @@ def search(
         stop_words = STOP_WORDS.get(analyzer.language, frozenset())
         hidden = mask if visible.n_visible < snapshot.n_alive else None
         entities = graph.link_entities(snapshot.graph, query.q, hidden, stop_words)
-        linked = graph.search(
-            snapshot.graph,
-            entities,
-            (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
-            mask,
-            n_documents=snapshot.n_alive,
-            depth=depth,
-            damping=settings["graph_damping"],
-            epsilon=settings["graph_epsilon"],
+        linked = _run(
+            "graph",
+            GraphRanking,
+            lambda: graph.search(
+                snapshot.graph,
+                entities,
+                (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
+                mask,
+                n_documents=snapshot.n_alive,
+                depth=depth,
+                damping=settings["graph_damping"],
+                epsilon=settings["graph_epsilon"],
+            ),
         )
     return Legs(terms, term_ids, embedding, near, worded, linked, feedback, linked.entities)
+
+
+def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
+    """Run a leg; if it fails, the others answer without it, and the answer says so."""
+    try:
+        return leg()
+    except Exception:
+        log.exception("the %s leg failed", name)
+        return kind(skipped="it failed; the daemon's log has the reason", failed=True)
 
 
 def judge(
