@@ -18,6 +18,7 @@ from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
 from brain_daemon.recall import (
     confidence,
+    duplicates,
     evidence,
     expansion,
     fusion,
@@ -28,6 +29,7 @@ from brain_daemon.recall import (
     vector,
 )
 from brain_daemon.recall.confidence import Assessment, Evidence
+from brain_daemon.recall.entities import EntityView
 from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
@@ -84,7 +86,7 @@ class Judged:
 
     def select(self, query: QueryDoc) -> list[int]:
         """Positions of the hits to show."""
-        return self.assessment.at_least(query.min_relevance)[: query.k]
+        return self.assessment.at_least(query.min_relevance)[: query.k + duplicates.SPARE]
 
 
 def recall(
@@ -165,7 +167,13 @@ def recall(
                 answer["decision"] = "low_confidence"
                 answer["reason"] = judged.assessment.why_not()
             elif selected := judged.select(query):
-                answer["hits"] = _hits(query, judged, selected, snapshot, conn, analyzer)
+                answer["hits"] = _hits(
+                    query,
+                    judged,
+                    selected,
+                    EntityView(snapshot, fitting.mask, conn),
+                    analyzer,
+                )
             else:
                 answer["decision"] = "filtered_out"
                 answer["reason"] = (
@@ -280,7 +288,7 @@ def judge(
     """
     deep = query.min_relevance is not None  # what is filtered must not empty the first k
     n_listed = sum(len(leg.rows) for leg in legs.by_name().values())
-    n_hits = n_listed if deep else max(query.k, confidence.ASSESSED)
+    n_hits = n_listed if deep else max(query.k + duplicates.SPARE, confidence.ASSESSED)
     fused = fusion.fuse(legs.by_name(), n_hits) if n_listed else []
     if not fused:
         return None
@@ -413,21 +421,22 @@ def _hits(
     query: QueryDoc,
     judged: Judged,
     selected: list[int],
-    snapshot: Snapshot,
-    conn: apsw.Connection,
+    view: EntityView,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
     rows = [judged.fused[i].row for i in selected]
-    chunk_ids = snapshot.rows.chunk_id[rows].tolist()
-    stored = {chunk.id: chunk for chunk in chunks.fetch(conn, chunk_ids)}
+    chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
+    stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
+    # None: forgotten since the snapshot was taken.
+    groups = duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids], query.k)
+    selected = [selected[position] for position, _ in groups]
     wanted = frozenset(judged.legs.terms.terms)
-    provenance = _provenance(judged, selected, snapshot, conn) if query.provenance else None
+    provenance = _provenance(judged, selected, view) if query.provenance else None
     hits = []
-    for position, i in enumerate(selected):
-        chunk = stored.get(chunk_ids[position])
-        if chunk is None:  # forgotten since the snapshot was taken
-            continue
+    for position, (i, (_, copies)) in enumerate(zip(selected, groups, strict=True)):
+        chunk = copies[0]
         record = evidence.chunk_record(chunk)
+        record["sources"] = duplicates.sources(copies)
         present = wanted if judged.present[i].any() else frozenset()
         record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
         record["score"] = judged.fused[i].score
@@ -438,16 +447,14 @@ def _hits(
     return hits
 
 
-def _provenance(
-    judged: Judged, selected: list[int], snapshot: Snapshot, conn: apsw.Connection
-) -> list[dict[str, Any]]:
-    legs = judged.legs
+def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:
+    legs, snapshot = judged.legs, view.snapshot
     fused = [judged.fused[i] for i in selected]
     paths = [
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
     names = _entity_names(
-        snapshot, conn, {node // 2 for path in paths for node in path if node % 2}
+        snapshot, view.conn, {node // 2 for path in paths for node in path if node % 2}
     )
     result = []
     for i, hit, path in zip(selected, fused, paths, strict=True):
@@ -465,7 +472,7 @@ def _provenance(
             of_hit["graph"] = {
                 "rank": rank,
                 "score": float(legs.graph.scores[rank - 1]),
-                "path": [PATH_START, *(_node_name(node, names, snapshot) for node in path)],
+                "path": [PATH_START, *_path_names(path, names, view)],
             }
         of_hit["fused"] = hit.score
         of_hit["expansion"] = legs.expansion.evidence(hit.row, snapshot)
@@ -474,10 +481,18 @@ def _provenance(
     return result
 
 
-def _node_name(node: int, entity_names: Mapping[int, str], snapshot: Snapshot) -> str:
-    if node % 2:
-        return entity_names[node // 2]
-    return f"chunk {snapshot.rows.chunk_id[node // 2]}"
+def _path_names(path: list[int], entity_names: Mapping[int, str], view: EntityView) -> list[str]:
+    """Names of the nodes on a path, and between two entities that of their relation."""
+    names = []
+    for position, node in enumerate(path):
+        if not node % 2:
+            names.append(f"chunk {view.snapshot.rows.chunk_id[node // 2]}")
+            continue
+        if position and path[position - 1] % 2:
+            relation = view.relation_between(path[position - 1] // 2, node // 2)
+            names += [relation] if relation else []
+        names.append(entity_names[node // 2])
+    return names
 
 
 def _entity_names(

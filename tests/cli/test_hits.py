@@ -206,3 +206,10 @@ def test_the_relevance_of_a_hit_comes_before_its_reasons(
 ) -> None:
     shown = printed({**ANSWER, "hits": [{**HIT, "relevance": "medium"}]}, capsys)
     assert "why  medium · vector #2 cos 0.61" in shown
+
+
+def test_copies_are_counted() -> None:
+    assert "sources" not in hits.where({"id": 3, "sources": [{"id": 3}]}).plain
+    assert hits.where({"id": 3, "sources": [{"id": 3}, {"id": 8}]}).plain.endswith(
+        "id 3 · 2 sources"
+    )
