@@ -6,7 +6,6 @@ from brain_daemon.evaluation.collection import Collection, Document, Query
 from brain_daemon.evaluation.loaded import LoadedCollection, loaded
 from brain_daemon.evaluation.rankings import FULL, ROWS, rank
 from brain_daemon.recall.fusion import RRF_K
-from brain_daemon.recall.query import QueryDoc
 from brain_daemon.service.dispatch import Dispatcher
 
 QUESTIONS = [
@@ -18,11 +17,10 @@ QUESTIONS = [
 ]
 
 
-def answer(engine: LoadedCollection, q: str, k: int = 100, **options: object) -> list[dict]:
+def answer(engine: LoadedCollection, q: str, k: int = 100) -> list[dict]:
     dispatcher = Dispatcher(engine.memory)
-    if "abstain" in QueryDoc.__struct_fields__:
-        options["abstain"] = False
-    result = dispatcher("recall", {"q": q, "k": k, **options}, engine.principal, False)
+    params = {"q": q, "k": k, "abstain": False}
+    result = dispatcher("recall", params, engine.principal, False)
     dispatcher.close()
     return result["hits"]
 
