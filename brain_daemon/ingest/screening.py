@@ -46,12 +46,13 @@ _MIXED = re.compile("[a-z][ʀ-ʟᴀ-ᴢꜰꜱɡɪɴʙ\u0370-\u058f]|[ʀ-ʟᴀ-�
 _NON_ASCII = re.compile("[^\x00-\x7f]+")
 _SCRIPTS = re.compile("[\u0400-\u1fff\u3040-\ud7ff]")  # those of the stems that are not Latin
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*|·/,][^\W\d_]){2,}(?![^\W_])")
-_LEET_WORD = re.compile(r"[a-z0-9@$]*(?:[a-z][0134578@$]|[0134578@$][a-z])[a-z0-9@$]*")
+_LEET_WORD = re.compile(r"\S+@\S+\.\w+|[a-z0-9@$]*(?:[a-z][0134578@$]|[0134578@$][a-z])[a-z0-9@$]*")
 _LEET = str.maketrans("0134578@$", "oieastbas")
 _SQUEEZE = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0134578@$", b"abcdefghijklmnopqrstuvwxyzoieastbas"
 )
 _DROPPED = bytes(b for b in range(128) if not chr(b).isalnum() and chr(b) not in "@$")
+_CONTRACTED = re.compile(r"\byou['’]re\b")
 _SPACES = re.compile(r"[^\S\n]{2,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 
@@ -95,7 +96,8 @@ def _joined(match: re.Match[str]) -> str:
 
 
 def _unleet(match: re.Match[str]) -> str:
-    return match.group().replace("11", "ll").translate(_LEET)
+    word = match.group()
+    return word if "." in word else word.replace("11", "ll").translate(_LEET)
 
 
 # --- the rules, folded like the texts
@@ -159,10 +161,10 @@ def _slots_of(letters: bytes) -> npt.NDArray[np.uint64]:
     return (runs * _FACTOR) >> _SLOT_SHIFT
 
 
-def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes]]]]:
-    """Put each Latin stem under the hash of its rarest run."""
+def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, int]]]]:
+    """Put each Latin stem under the hash of its rarest run, with the place of the run in it."""
     table = np.zeros(1 << 16, np.uint16)
-    groups: list[list[tuple[str, bytes]]] = [[]]
+    groups: list[list[tuple[str, bytes, int]]] = [[]]
     for stem in _ANCHORS:
         if not (stem.isascii() and stem.isalnum()):
             continue
@@ -172,7 +174,7 @@ def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes]]
         if not table[slot]:
             table[slot] = len(groups)
             groups.append([])
-        groups[table[slot]].append((stem, stem.encode()))
+        groups[table[slot]].append((stem, stem.encode(), runs.index(rarest)))
     return table, groups
 
 
@@ -220,14 +222,17 @@ def screen(text: str) -> str:
 
 def _rules_for(folded: str) -> list[_Rule]:
     """The first look: which rules have their stems in a text? Most texts end here."""
-    found = [stem for stem in _SIGNS if stem in folded]
+    found = [sign for sign in _SIGNS if sign[-1] in folded and sign in folded]
     if not folded.isascii() and _SCRIPTS.search(folded):
         found += [stem for stem in _FOREIGN_STEMS if stem in folded]
     letters = squeeze(folded)
     if len(letters) >= _RUN:
         groups = _TABLE.take(_slots_of(letters))
-        for group in set(groups[groups != 0].tolist()):
-            found += [stem for stem, encoded in _GROUPS[group] if encoded in letters]
+        places = np.flatnonzero(groups)
+        for place, group in zip(places.tolist(), groups[places].tolist(), strict=True):
+            for stem, encoded, offset in _GROUPS[group]:
+                if place >= offset and letters.startswith(encoded, place - offset):
+                    found.append(stem)
     rules_found = dict.fromkeys(rule for stem in found for rule in _BY_ANCHOR[stem])
     return [
         rule
@@ -246,7 +251,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 def _judge(folded: str, tried: Sequence[_Rule]) -> str:
     joined = _SPACES.sub(" ", _SPACED.sub(_joined, folded))
-    plain = _LEET_WORD.sub(_unleet, joined)
+    plain = _CONTRACTED.sub("you are", _LEET_WORD.sub(_unleet, joined))
     points: dict[str, int] = {}
     runs_together = any(len(match.group()) > 2 * _SPLIT for match in _SPACED.finditer(folded))
     if runs_together and _SQUEEZED_ORDER.search(squeeze(plain).decode()):

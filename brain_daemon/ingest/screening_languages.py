@@ -16,6 +16,31 @@ FOREIGN: tuple[tuple[str, int, str, str], ...] = (
      r"(?:(?:gib|zeig\w*|nenn\w*|verrat\w*)\W+(?:\w+\W+)?deinen? (?:\w+ )?system-?prompt)"),
     ("role", 2, "jetztbistdu nunanbistdu",
      r"(?:(?:ab jetzt|von nun an) bist du ein)"),
+    ("override", 2,
+     "vergissdein ignorieredein oublietes oubliezvos ignoretes ignorezvos olvidatus ignoratus "
+     "ignoraletue dimenticaletue ignoresuas esquecasuas vergeetje negeerje zignorujswoje zapomnijo",
+     r"\b(?:(?:vergiss|ignoriere) deine|(?:oublie|ignore) tes|(?:oubliez|ignorez) vos|(?:olvida|"
+     r"ignora) tus|(?:ignora|dimentica) le tue|(?:ignore|esqueça) suas|(?:vergeet|negeer) je|"
+     r"(?:zignoruj|zapomnij o) swo\w+) (?:\w+ )?(?:regeln|anweisungen|richtlinien|règles|consignes|"
+     r"instructions|reglas|instrucciones|regole|istruzioni|regras|instruções|regels|instructies|"
+     r"zasad\w*|instrukcj\w+)"),
+    ("leak", 2, "delsistema desistema",
+     r"(?:muestra|muéstrame|dime|mostre|mostra|revela)\w*\W+(?:\w+\W+){0,2}?(?:prompt|mensaje|"
+     r"mensagem)"
+     r"\W+(?:del|de|do) sistema"),
+    ("override", 2, "свои", r"(?:забудь|игнорируй|отбрось) свои (?:правила|инструкции|указания)"),
+    ("override", 2, "你的规则 你的指令 你的指示", r"(?:忽略|无视|忘记)你的(?:规则|指令|指示)"),
+    ("override", 2, "alleswas", r"\bignoriere alles, was (?:vorher|oben|bisher|davor)"),
+    ("override", 2,
+     "plustes plusvos", r"\bne sui(?:s|vez) plus (?:tes|vos) (?:instructions|consignes|"
+     r"règles)"),
+    ("override", 2, "cualquierregla cualquierinstr todaregla todainstr",
+     r"\bignora (?:cualquier|toda) (?:regla|instrucción)"),
+    ("override", 2, "ogniregola ogniistruz", r"\bignora ogni (?:regola|istruzione)"),
+    ("role", 2, "gehorchstdu antwortestdu ignorierstdu",
+     r"(?:ab sofort|ab jetzt|von nun an)\W+(?:gehorchst|antwortest|ignorierst) du"),
+    ("leak", 2, "tesinstructions vosinstructions tesconsignes vosconsignes",
+     r"(?:révèle|affiche|montre|donne|dis)[sz]?(?:-moi)? (?:tes|vos) (?:instructions|consignes)"),
     ("memory", 2, "dumusstimmer",
      r"(?:merke? dir:? du musst immer)"),
     ("hide", 1, "nutzernichts",
