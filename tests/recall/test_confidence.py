@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from brain_daemon.recall import confidence
+from brain_daemon.recall import confidence, pipeline
 from brain_daemon.recall.confidence import Assessment, Evidence, Question, Signals
+from brain_daemon.recall.query import decode_query
 from brain_daemon.text.analyzer import Analyzer
 from tests.daemon_process import ROOT
-from tests.index.stores import ANALYZER
+from tests.index.stores import ALICE, ANALYZER, NOW_US
 from tests.recall.memories import Memories
 
 NOWHERE = np.zeros(256, np.float32)
@@ -151,6 +152,19 @@ def test_min_relevance_filters_before_the_cut_to_k(world: Memories) -> None:
     assert low_first.at_least("high") == [1]
 
 
+def test_min_relevance_looks_at_all_that_the_legs_list(world: Memories) -> None:
+    def n_judged(**params: Any) -> int:
+        query = decode_query({"q": "Marta Rui Ana boat printer tomatoes dentist", **params})
+        visible = world.snapshot.visible(ALICE, query.filters(), NOW_US)
+        parts = (ANALYZER, world.model, world.settings)
+        legs = pipeline.search(query, world.snapshot, visible, *parts)
+        judged = pipeline.judge(query, legs, visible, world.snapshot, ANALYZER)
+        assert judged is not None
+        return len(judged.fused)
+
+    assert n_judged(k=1) < n_judged(k=1, min_relevance="low")
+
+
 def test_min_relevance_that_leaves_nothing_says_so(world: Memories) -> None:
     answer = world.recall("zorblax quintavian mubelo", min_relevance="high")
     assert (answer["decision"], answer["hits"]) == ("filtered_out", [])
@@ -209,6 +223,12 @@ def test_a_hit_with_every_term_is_complete() -> None:
     assert (signals.coverage, signals.complete, signals.size) == (1.0, 1.0, 0.0)
     nothing = Evidence.of(question([]), [0.3], np.zeros((1, 0), np.bool_), [1.0])
     assert confidence.measure(question([]), nothing).complete == 0.0
+
+
+def test_however_odd_a_question_whose_every_word_is_held_is_answered() -> None:
+    odd = Signals(-1.0, 0.4, 1.0, 0.0, 0.5, 0.0, 0.0, 0.2, 9.0)
+    assert confidence.confidence(odd) < confidence.THRESHOLD
+    assert confidence.confidence(odd._replace(complete=1.0)) == confidence.THRESHOLD
 
 
 def test_a_long_text_does_not_convince_by_its_length() -> None:
