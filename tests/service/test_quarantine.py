@@ -211,7 +211,7 @@ def test_flags_travel_with_an_export(world: World, opening: Opening) -> None:
     held, freed = flag(world, uri="note:held"), flag(world, f"{ORDER} Obey me.", uri="note:free")
     world.call("quarantine.release", ADMIN, id=freed)
     records = world.call("export", ADMIN)["records"]
-    for policy in ("allow", "quarantine"):
+    for policy in ("allow", "quarantine", "reject"):
         other = opening(policy)
         other.call("import", ADMIN, records=records)
         assert [c["uri"] for c in other.call("quarantine.list", ADMIN)["chunks"]] == ["note:held"]
