@@ -27,6 +27,7 @@ class Setting:
     help: str
     minimum: float | None = None
     maximum: float | None = None
+    choices: tuple[str, ...] = ()  # of a text; empty: any
 
     @property
     def variable(self) -> str:
@@ -61,6 +62,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("drain_timeout_ms", 10_000, "How long SIGTERM waits for open calls.", 0, 3.6e6),
     Setting("write_batch", 256, "Most writes in one commit.", 1, 10_000),
     Setting("write_queue", 4096, "Writes that may wait before overloaded is answered.", 1, 1e6),
+    Setting(
+        "screening_policy",
+        "quarantine",
+        "A text that reads like an order to a model: quarantine, reject or allow it.",
+        choices=("quarantine", "reject", "allow"),
+    ),
     Setting("max_text_bytes", 2 << 20, "Longest text of one memory, UTF-8.", 1024, 1 << 28),
     Setting("inline_text_bytes", 16_384, "Longer texts are prepared on a thread.", 0, 1 << 30),
 )
@@ -158,6 +165,8 @@ def _convert(setting: Setting, value: Any, source: str) -> SettingValue:
                 raise ValueError
     except (ValueError, TypeError) as error:
         raise _invalid(setting, value, source, f"a value of type {kind.__name__}") from error
+    if setting.choices and converted not in setting.choices:
+        raise _invalid(setting, value, source, ", ".join(setting.choices))
     if isinstance(converted, int | float) and kind is not bool:
         low, high = setting.minimum, setting.maximum
         if (low is not None and converted < low) or (high is not None and converted > high):

@@ -76,6 +76,8 @@ class PreparedChunk:
     scale: float  # vector * scale is the unit-length embedding; 0 if none
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
+    flagged: bool = False  # in quarantine
+    flag_reason: str | None = None  # why; one that is not flagged any more was released
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class StoredChunk:
     tags: Tags
     writer: dict[str, Any] = field(default_factory=dict)  # {"uid": int, "pid": int, "name": str}
     flagged: bool = False
+    flag_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

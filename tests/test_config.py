@@ -62,3 +62,9 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_other_programs_variables_are_left_alone() -> None:
     config.load({}, {"BRAIN_SURGERY_SCHEDULE": "monday"})
+
+
+def test_a_setting_with_choices_takes_no_other() -> None:
+    assert config.load({"screening_policy": "reject"}, {})["screening_policy"] == "reject"
+    with pytest.raises(BadRequest, match="give quarantine, reject, allow"):
+        config.load({"screening_policy": "ask"}, {})

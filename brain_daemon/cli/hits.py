@@ -20,6 +20,7 @@ LEGS = ("vector", "lexical", "graph")
 RRF_K = 60
 _SNIPPET_CHARS = 300
 _SNIPPET_LINES = 8
+_LEG_LINES = 10
 # Leg -> the key of its raw score in the provenance, and the name that a person reads.
 _RAW_SCORE = {"vector": ("cosine", "cos"), "lexical": ("bm25", "bm25"), "graph": ("score", "ppr")}
 
@@ -43,6 +44,11 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
     if explain and hits:
         screen.print(Text("How the scores came about", style="bold"))
         screen.print(explanation(hits))
+    if explain and sureness(answer) is not None:
+        screen.print(Text("How sure the answer is", style="bold"))
+        screen.print(assessment(answer))
+    for told in reading(answer) if explain else ():
+        screen.print(Text(told, style="dim"))
     screen.print(Text(footer(answer), style="dim"))
 
 
@@ -59,7 +65,37 @@ def print_trace(trace: Mapping[str, Any]) -> None:
         screen.print(explanation(hits))
     else:
         screen.print(Text(nothing(trace), style="yellow"))
+    if ranked := {leg: ids for leg, ids in (trace.get("ranked") or {}).items() if ids}:
+        screen.print(Text("What each leg listed first: chunk and raw score", style="bold"))
+        screen.print(_side_by_side(ranked))
+    for told in reading(trace):
+        screen.print(Text(told, style="dim"))
     screen.print(Text(footer(trace), style="dim"))
+
+
+def reading(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Say how the query was read, and whether the lexical leg searched twice and why."""
+    lex = {kind: words for kind, words in (answer.get("lex") or {}).items() if words}
+    if lex:
+        yield "read as  " + " · ".join(
+            f"{safe(kind)}: {', '.join(safe(str(w)) for w in words)}" for kind, words in lex.items()
+        )
+    if second := answer.get("expansion"):
+        told = "second lexical pass: " + safe(str(second.get("reason")))
+        if terms := second.get("terms"):
+            told += f"; added {', '.join(safe(str(term['term'])) for term in terms)}"
+        yield told
+
+
+def _side_by_side(ranked: Mapping[str, Sequence[Sequence[Any]]]) -> Any:
+    """Draw the heads of the legs' lists, one column each."""
+    cells = {
+        leg: [f"{plain(chunk_id)}  {score:.4g}" for chunk_id, score in listed[:_LEG_LINES]]
+        for leg, listed in ranked.items()
+    }
+    n_rows = max(map(len, cells.values()))
+    rows = [[n + 1, *("".join(c[n : n + 1]) for c in cells.values())] for n in range(n_rows)]
+    return table(["#", *map(safe, cells)], rows)
 
 
 def title(hit: Mapping[str, Any]) -> str:
@@ -95,6 +131,8 @@ def where(hit: Mapping[str, Any]) -> Text:
     if hit.get("domain") not in (None, "default"):
         parts.append(safe(str(hit["domain"])))
     parts.append(f"id {plain(hit.get('id'), 'id')}")
+    if len(hit.get("sources") or []) > 1:
+        parts.append(f"{len(hit['sources'])} sources")
     for mark in ("pii", "flagged", "expired"):
         if hit.get(mark):
             parts.append(mark)
@@ -162,6 +200,8 @@ def why(hit: Mapping[str, Any]) -> Text:
 
     drawn = Text()
     drawn.append("why  ", style="dim")
+    if hit.get("relevance"):
+        drawn.append(f"{safe(str(hit['relevance']))} · ", style="bold")
     listed = [(leg, of_leg(hit, leg)) for leg in LEGS]
     drawn.append(
         " · ".join(reason(leg, found, hit) for leg, found in listed if found) or "no leg is named",
@@ -213,7 +253,8 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
                 row.append("–")
                 continue
             raw = found.get(_RAW_SCORE[leg][0])
-            row.append(f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}")
+            cell = f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}"
+            row.append(cell + _moved(hit) if leg == "lexical" else cell)
             terms.append(f"1/{RRF_K + found['rank']}")
         fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
         row.append(f"{' + '.join(terms)} = {_score(fused)}" if terms else _score(fused))
@@ -221,6 +262,14 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
         row.append(graph_path((graph or {}).get("path") or [], hit.get("id")) or "–")
         rows.append(row)
     return table(headings, rows)
+
+
+def _moved(hit: Mapping[str, Any]) -> str:
+    """Say where the first lexical pass had a hit, when there was a second."""
+    before = (hit.get("provenance") or {}).get("expansion")
+    if not isinstance(before, Mapping):
+        return ""
+    return f" (was #{before['rank']})" if before.get("rank") else " (new)"
 
 
 def _score(value: Any) -> str:
@@ -231,6 +280,31 @@ def nothing(answer: Mapping[str, Any]) -> str:
     """Say why there is no hit."""
     because = answer.get("reason") or answer.get("decision") or "no reason given"
     return f"Nothing found: {safe(str(because))}"
+
+
+def sureness(answer: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Give confidence and threshold of an answer; None where there was nothing to assess."""
+    assessment = answer.get("assessment") or {}
+    if not assessment.get("signals"):
+        return None
+    return assessment["confidence"], assessment["threshold"]
+
+
+def assessment(answer: Mapping[str, Any]) -> Any:
+    """Draw the signals that made the confidence, and what the second look came to."""
+    found = answer.get("assessment") or {}
+    signals = dict(found.get("signals") or {})
+    look = found.get("rescue") or {}
+    second = f"{plain(look.get('status'))}"
+    if "confidence" in look:
+        second += f", confidence {look['confidence']:.2f}"
+    elif look.get("reason"):
+        second += f" ({safe(str(look['reason']))})"
+    return table([*map(safe, signals), "second look"], [[*map(_signal, signals.values()), second]])
+
+
+def _signal(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else plain(value)
 
 
 def footer(answer: Mapping[str, Any]) -> str:
@@ -245,6 +319,8 @@ def footer(answer: Mapping[str, Any]) -> str:
             skipped.append(f"{name} {plain(status)}{because}")
     parts = [" + ".join(ran)] if ran else []
     parts += skipped
+    if (found := sureness(answer)) is not None:
+        parts.append("confidence {:.2f} (answers from {:.2f})".format(*found))
     if isinstance(answer.get("visible"), int):
         parts.append(f"{answer['visible']:,} chunks visible")
     if isinstance(answer.get("took_us"), int | float):

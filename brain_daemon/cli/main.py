@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "backup": "admin",
         "export": "transfer",
         "import": "transfer",
+        "quarantine": "quarantine",
         "compact": "admin",
         "reindex": "admin",
     },

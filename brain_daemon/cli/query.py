@@ -11,6 +11,7 @@ from brain_daemon.cli.command import command, daemon, json_option
 from brain_daemon.cli.output import plain, print_json, safe_lines
 
 SOURCES = ("memory", "markdown", "structured", "manual", "vault")
+RELEVANCE = ("low", "medium", "high")
 
 
 @command(
@@ -32,6 +33,9 @@ SOURCES = ("memory", "markdown", "structured", "manual", "vault")
 @click.option("--since", help="Only from this moment on: ISO 8601, read as UTC without an offset.")
 @click.option("--until", help="Only before this moment.")
 @click.option("--no-graph", is_flag=True, help="Leave the graph leg out.")
+@click.option("--no-expand", is_flag=True, help="Leave the second lexical pass out.")
+@click.option("--no-abstain", is_flag=True, help="Show the hits however doubtful they are.")
+@click.option("--min-relevance", type=click.Choice(RELEVANCE), help="Only hits of this or above.")
 @click.option("--include-decayed", is_flag=True, help="Also memories that have expired.")
 @click.option("--trace", is_flag=True, help="Keep how the answer came about, for `brain trace`.")
 @click.option("--render", is_flag=True, help="Print one fenced block of text for a prompt.")
@@ -52,6 +56,9 @@ def recall_command(
     since: str | None,
     until: str | None,
     no_graph: bool,
+    no_expand: bool,
+    no_abstain: bool,
+    min_relevance: str | None,
     include_decayed: bool,
     trace: bool,
     render: bool,
@@ -73,6 +80,9 @@ def recall_command(
         "since": since,
         "until": until,
         "graph": False if no_graph else None,
+        "expand": False if no_expand else None,
+        "abstain": False if no_abstain else None,
+        "min_relevance": min_relevance,
         "include_decayed": include_decayed or None,
         "trace": trace or None,
         "render": render or None,

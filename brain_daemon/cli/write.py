@@ -77,6 +77,8 @@ def stored(result: dict[str, Any]) -> str:
     name = f"document {plain(result.get('id'), 'id')}"
     if result.get("uri"):
         name += f" ({safe(str(result['uri']))})"
+    if result.get("echo_of"):
+        return f"already known, not stored again: chunk {result['echo_of']} of {name}"
     if result.get("unchanged"):
         return f"already known, unchanged: {name}"
     ids = result.get("chunk_ids") or []
@@ -87,6 +89,8 @@ def stored(result: dict[str, Any]) -> str:
     if (result.get("revision") or 1) > 1:
         parts.append(f"revision {result['revision']}")
     parts += [count(result[f"{n}s"], n) for n in ("mention", "link") if result.get(f"{n}s")]
+    if near := result.get("near_duplicates"):
+        parts.append(f"much like chunk {', '.join(str(record['id']) for record in near)}")
     if result.get("flagged"):
         parts.append("flagged for review")
     return " · ".join(parts)

@@ -21,6 +21,7 @@ REPEATABLE = frozenset(
         "hello",
         "multi_get",
         "ping",
+        "quarantine.list",
         "recall",
         "stats",
         "trace",
@@ -117,6 +118,18 @@ class Methods(ABC):
     def unlink(self, subject: str, relation: str, object: str, **params: Any) -> Any:
         """Forget a link of one's own."""
         return self.call("unlink", subject=subject, relation=relation, object=object, **params)
+
+    def quarantine_list(self, **params: Any) -> Any:
+        """List what is held back, a page at a time."""
+        return self.call("quarantine.list", **params)
+
+    def quarantine_release(self, id: int) -> Any:
+        """Let a chunk out of quarantine."""
+        return self.call("quarantine.release", id=id)
+
+    def quarantine_delete(self, id: int) -> Any:
+        """Remove a chunk that is in quarantine."""
+        return self.call("quarantine.delete", id=id)
 
     def stats(self) -> Any:
         """Ask for counts and sizes."""

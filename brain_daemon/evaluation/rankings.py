@@ -1,7 +1,8 @@
 """The rows of an evaluation: subsets of the real legs under the real fusion, and ablations.
 
 A leg's list is the one that the fusion gets: made with feedback from the lexical leg, seeded by
-its passages. A document stands where the first of its chunks stands.
+its passages, the lexical one after its second pass. A document stands where the first of its
+chunks stands.
 """
 
 from collections.abc import Sequence
@@ -30,19 +31,22 @@ FULL = Row("full fusion", LEGS)
 NO_FEEDBACK = replace(TUNED, feedback_passages=0)
 NO_FLOOR = replace(TUNED, lexical_floor=0.0)
 NO_PASSAGE_SEEDS = replace(TUNED, passage_seeds=0)
-PLAIN = Tuning(feedback_passages=0, lexical_floor=0.0, passage_seeds=0)
+NO_EXPANSION = replace(TUNED, expansion_passages=0)
+PLAIN = Tuning(feedback_passages=0, lexical_floor=0.0, passage_seeds=0, expansion_passages=0)
 
 ROWS: tuple[Row, ...] = (
     *(Row(leg, (leg,)) for leg in LEGS),
     Row("vector, no feedback", ("vector",), NO_FEEDBACK),
-    Row("lexical, no floor", ("lexical",), NO_FLOOR),
+    Row("lexical, no expansion", ("lexical",), NO_EXPANSION),
+    Row("lexical, plain BM25", ("lexical",), PLAIN),
     Row("graph, no passage seeds", ("graph",), NO_PASSAGE_SEEDS),
     *(Row(" + ".join(pair), pair) for pair in combinations(LEGS, 2)),
     FULL,
     Row("fusion, no feedback", LEGS, NO_FEEDBACK),
     Row("fusion, no floor", LEGS, NO_FLOOR),
     Row("fusion, no passage seeds", LEGS, NO_PASSAGE_SEEDS),
-    Row("fusion, none of the three", LEGS, PLAIN),
+    Row("fusion, no expansion", LEGS, NO_EXPANSION),
+    Row("fusion, none of the four", LEGS, PLAIN),
 )
 
 
@@ -74,17 +78,27 @@ def rank(
         memory.reader(),
         memory.analyzer,
     )
-    searched = {
-        tuning: pipeline.search(
+    searched = {}
+    for tuning in dict.fromkeys(row.tuning for row in rows):
+        legs = pipeline.search(
             doc, snapshot, visible, memory.analyzer, memory.model, memory.settings, tuning
-        ).by_name()
-        for tuning in dict.fromkeys(row.tuning for row in rows)
-    }
+        )
+        legs = pipeline.expand(
+            doc,
+            legs,
+            visible,
+            snapshot,
+            memory.reader(),
+            memory.analyzer,
+            memory.settings,
+            tuning,
+        )
+        searched[tuning] = legs.by_name()
     rankings = {}
     for row in rows:
-        legs = {name: searched[row.tuning][name] for name in row.legs}
-        n_listed = sum(len(leg.rows) for leg in legs.values())
-        fused = fusion.fuse(legs, max(n_listed, 1))
+        of_row = {name: searched[row.tuning][name] for name in row.legs}
+        n_listed = sum(len(leg.rows) for leg in of_row.values())
+        fused = fusion.fuse(of_row, max(n_listed, 1))
         chunk_ids = [int(snapshot.rows.chunk_id[hit.row]) for hit in fused]
         found = [document for id_ in chunk_ids for document in collection.documents[id_]]
         rankings[row.name] = list(dict.fromkeys(found))[:k]

@@ -151,8 +151,8 @@ class EntityGraph:
             degree=np.concatenate((self.degree, np.zeros(n_new, np.int32))),
         )
 
-    def link(self, links: Links, n_rows: int) -> "EntityGraph":
-        """Add links in both directions; afterwards the graph covers ``n_rows`` passages."""
+    def link(self, links: Links, alive: npt.NDArray[np.uint8]) -> "EntityGraph":
+        """Add links in both directions; afterwards the graph covers the passages of ``alive``."""
         graph, degree = self.graph, self.degree
         if len(links.a):
             graph = graph.append(
@@ -161,25 +161,36 @@ class EntityGraph:
                 np.concatenate((links.weight, links.weight)),
                 np.concatenate((links.evidence, links.evidence)),
             )
-            named = links.b[(links.a % 2 == 0) & (links.b % 2 == 1)] // 2
+            is_mention = (links.a % 2 == 0) & (links.b % 2 == 1)
+            named = links.b[is_mention & (alive[links.evidence] != 0)] // 2
             degree = degree.copy()
             np.add.at(degree, named, 1)
         else:
             named = _NONE
         return replace(
-            self, graph=graph, degree=degree, factors=_damped(self.factors, degree, named, n_rows)
+            self,
+            graph=graph,
+            degree=degree,
+            factors=_damped(self.factors, degree, named, len(alive)),
         )
 
     def unlink(self, rows: Ints, alive: npt.NDArray[np.uint8]) -> "EntityGraph":
         """Let the degrees forget dying rows; ``alive`` is the mask from before their death."""
+        return self._recount(rows, alive, -1)
+
+    def count(self, rows: Ints, alive: npt.NDArray[np.uint8]) -> "EntityGraph":
+        """Let the degrees know rows that came alive; ``alive`` is the mask from then on."""
+        return self._recount(rows, alive, 1)
+
+    def _recount(self, rows: Ints, alive: npt.NDArray[np.uint8], by: int) -> "EntityGraph":
         if not len(rows):
             return self
         degree = self.degree.copy()
-        named = [neighbors(self.graph, 2 * row, alive)[0] for row in rows.tolist()]
-        lost = np.concatenate(named)
-        lost = lost[lost % 2 == 1] // 2
-        np.subtract.at(degree, lost, 1)
-        return replace(self, degree=degree, factors=_damped(self.factors, degree, lost, len(alive)))
+        named = np.concatenate([neighbors(self.graph, 2 * row, alive)[0] for row in rows.tolist()])
+        named = named[named % 2 == 1] // 2
+        np.add.at(degree, named, by)
+        factors = _damped(self.factors, degree, named, len(alive))
+        return replace(self, degree=degree, factors=factors)
 
 
 def _damped(factors: Floats, degree: Codes, changed: Codes, n_rows: int) -> Floats:

@@ -115,7 +115,7 @@ def _read_graph(conn: apsw.Connection, rows: Rows, previous_ids: Ids) -> EntityG
             Links.sequence(following, rows.find(previous_ids[following])),
         ]
     )
-    return graph.link(links, len(rows))
+    return graph.link(links, rows.alive)
 
 
 def _require_same(chunk_ids: Ids, indexed: Ids, what: str) -> None:

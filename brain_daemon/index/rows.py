@@ -81,9 +81,10 @@ class Rows:
     source: Codes
     node_kind: Codes
     length: Codes
-    flagged: Mask
+    flagged: Mask  # in quarantine: stored and indexed, and not alive; copied on write
     alive: Mask  # copied on write
     n_alive: int = 0
+    n_flagged: int = 0
     total_length: int = 0  # over alive rows
 
     @classmethod
@@ -100,13 +101,19 @@ class Rows:
         """Mean terms of an alive row; 0 when there is none."""
         return self.total_length / self.n_alive if self.n_alive else 0.0
 
+    @property
+    def held(self) -> Mask:
+        """1 for each row whose chunk is stored, shape (n,): alive, or in quarantine."""
+        return self.alive | self.flagged
+
     def find(self, chunk_ids: Sequence[int] | Ints) -> Ints:
-        """Rows of chunks, shape (m,); -1 where no alive row has the id."""
+        """Rows of chunks, shape (m,); -1 where no held row has the id."""
         wanted = np.asarray(chunk_ids, np.int64)
         if not len(self):
             return np.full(len(wanted), -1, np.int64)
         found = np.minimum(np.searchsorted(self.chunk_id, wanted), len(self) - 1)
-        known = (self.chunk_id[found] == wanted) & (self.alive[found] != 0)
+        is_held = (self.alive[found] | self.flagged[found]) != 0
+        known = (self.chunk_id[found] == wanted) & is_held
         return np.where(known, found, -1)
 
     def append(self, chunks: Sequence[Attributes]) -> "Rows":
@@ -142,11 +149,15 @@ class Rows:
         grown: dict[str, Any] = {
             name: growable.extend(getattr(self, name), values) for name, values in columns.items()
         }
+        alive = 1 - np.asarray(columns["flagged"], np.uint8)
+        n_alive = int(np.count_nonzero(alive))
         return replace(
             self,
-            alive=growable.extend(self.alive, np.ones(len(chunk_id), np.uint8)),
-            n_alive=self.n_alive + len(chunk_id),
-            total_length=self.total_length + int(np.sum(columns["length"], dtype=np.int64)),
+            alive=growable.extend(self.alive, alive),
+            n_alive=self.n_alive + n_alive,
+            n_flagged=self.n_flagged + len(alive) - n_alive,
+            total_length=self.total_length
+            + int(np.sum(columns["length"], where=alive != 0, dtype=np.int64)),
             **grown,
         )
 
@@ -163,15 +174,35 @@ class Rows:
         return replace(self, expires_at_us=expires_at_us)
 
     def remove(self, rows: Ints) -> "Rows":
-        """Mark alive rows dead; ``rows`` are distinct."""
+        """Mark held rows dead; ``rows`` are distinct."""
+        quarantined = self.flagged[rows] != 0
+        return self._mark(rows[~quarantined], alive=0)._unflag(rows[quarantined])
+
+    def release(self, rows: Ints) -> "Rows":
+        """Let rows out of quarantine; ``rows`` are distinct and flagged."""
+        return self._unflag(rows)._mark(rows, alive=1)
+
+    def _mark(self, rows: Ints, alive: int) -> "Rows":
         if not len(rows):
             return self
-        alive = self.alive.copy()
-        alive[rows] = 0
-        alive.flags.writeable = False
+        sign = 1 if alive else -1
         return replace(
             self,
-            alive=alive,
-            n_alive=self.n_alive - len(rows),
-            total_length=self.total_length - int(self.length[rows].sum()),
+            alive=_with(self.alive, rows, alive),
+            n_alive=self.n_alive + sign * len(rows),
+            total_length=self.total_length + sign * int(self.length[rows].sum()),
         )
+
+    def _unflag(self, rows: Ints) -> "Rows":
+        if not len(rows):
+            return self
+        flagged = _with(self.flagged, rows, 0)
+        return replace(self, flagged=flagged, n_flagged=self.n_flagged - len(rows))
+
+
+def _with(mask: Mask, rows: Ints, value: int) -> Mask:
+    """Copy a mask with other values in some rows."""
+    changed = mask.copy()
+    changed[rows] = value
+    changed.flags.writeable = False
+    return changed

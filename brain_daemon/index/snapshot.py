@@ -29,7 +29,8 @@ class Change:
     """What one committed write did to the store.
 
     The chunks of ``document`` were stored as ``chunk_ids``, in their order; ``previous_ids`` and
-    ``entity_ids`` are parallel to them. Chunks in ``removed_chunk_ids`` left.
+    ``entity_ids`` are parallel to them, ``flagged`` too (empty: none is). Chunks in
+    ``removed_chunk_ids`` left, those in ``released_chunk_ids`` left quarantine.
     """
 
     removed_chunk_ids: Sequence[int] = ()
@@ -39,6 +40,8 @@ class Change:
     entity_ids: Sequence[Sequence[int]] = ()
     edges: Sequence[Edge] = ()
     new_entities: Sequence[tuple[int, str, str]] = ()  # id ascending, key, name
+    flagged: Sequence[bool] = ()
+    released_chunk_ids: Sequence[int] = ()
     expiry: tuple[Sequence[int], int | None] | None = None  # chunk ids and when they expire now
 
     @classmethod
@@ -52,7 +55,13 @@ class Change:
             entity_ids=result.entity_ids,
             edges=result.edges,
             new_entities=result.new_entities,
+            flagged=result.flagged,
         )
+
+    @classmethod
+    def release(cls, chunk_id: int) -> "Change":
+        """Describe a chunk that left quarantine."""
+        return cls(released_chunk_ids=(chunk_id,))
 
     @classmethod
     def removal(cls, chunk_ids: Sequence[int]) -> "Change":
@@ -101,13 +110,15 @@ class Snapshot:
     @property
     def needs_rebuild(self) -> bool:
         """Most rows are dead: load anew from the store, which renumbers them."""
-        return self.n_rows - self.n_alive > max(_REBUILD_ROWS, self.n_alive)
+        n_dead = self.n_rows - self.n_alive - self.rows.n_flagged
+        return n_dead > max(_REBUILD_ROWS, self.n_alive)
 
     def figures(self) -> dict[str, int]:
         """Sizes for operators."""
         return {
             "chunks": self.n_alive,
             "rows": self.n_rows,
+            "quarantined": self.rows.n_flagged,
             "terms": len(self.vocabulary),
             "postings": self.postings.n_postings,
             "posting_segments": self.postings.n_segments,
@@ -143,7 +154,7 @@ class Snapshot:
         ValueError
             If the changes do not fit: chunk ids that do not ascend, unknown entity ids.
         """
-        grown = self._append(changes)._expire(changes)
+        grown = self._append(changes)._expire(changes)._release(changes)
         removed = [chunk_id for change in changes for chunk_id in change.removed_chunk_ids]
         return replace(grown._remove(removed), generation=self.generation + 1)
 
@@ -152,32 +163,37 @@ class Snapshot:
             [(id_, key) for change in changes for id_, key, _ in change.new_entities]
         )
         stored = [
-            (chunk_id, change.document.tags, chunk)
+            (chunk_id, change.document.tags, chunk, flagged)
             for change in changes
             if change.document is not None
-            for chunk_id, chunk in zip(change.chunk_ids, change.document.chunks, strict=True)
+            for chunk_id, chunk, flagged in zip(
+                change.chunk_ids,
+                change.document.chunks,
+                change.flagged or [False] * len(change.chunk_ids),
+                strict=True,
+            )
         ]
         edges = [edge for change in changes for edge in change.edges]
         if not stored and not edges:
             return replace(self, graph=graph)
         lists = ForwardLists(self.vocabulary, len(self.rows))
         attributes = [
-            Attributes(chunk_id, tags, lists.add(joined_terms(chunk.terms)))
-            for chunk_id, tags, chunk in stored
+            Attributes(chunk_id, tags, lists.add(joined_terms(chunk.terms)), flagged)
+            for chunk_id, tags, chunk, flagged in stored
         ]
         rows = self.rows.append(attributes)
         vectors = self.vectors
         if stored:
             vectors = vectors.append(
-                np.stack([chunk.vector for _, _, chunk in stored]),
-                np.array([chunk.scale for _, _, chunk in stored], np.float32),
+                np.stack([chunk.vector for _, _, chunk, _ in stored]),
+                np.array([chunk.scale for _, _, chunk, _ in stored], np.float32),
             )
         return replace(
             self,
             rows=rows,
             vectors=vectors,
             postings=lists.append_to(self.postings),
-            graph=graph.link(_links(changes, edges, rows, graph), len(rows)),
+            graph=graph.link(_links(changes, edges, rows, graph), rows.alive),
         )
 
     def _expire(self, changes: Sequence[Change]) -> "Snapshot":
@@ -186,6 +202,15 @@ class Snapshot:
             return self
         # Cached masks know the old instants.
         return replace(self, rows=self.rows.with_expiries(expiries), cache=VisibilityCache())
+
+    def _release(self, changes: Sequence[Change]) -> "Snapshot":
+        chunk_ids = [chunk_id for change in changes for chunk_id in change.released_chunk_ids]
+        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
+        freed = found[(found >= 0) & (self.rows.flagged[found] != 0)]
+        if not len(freed):
+            return self
+        rows = self.rows.release(freed)
+        return replace(self, rows=rows, graph=self.graph.count(freed, rows.alive))
 
     def _remove(self, chunk_ids: Sequence[int]) -> "Snapshot":
         found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
@@ -200,8 +225,8 @@ class Snapshot:
         return replace(
             self,
             rows=rows,
-            postings=self.postings.compact(rows.alive),
-            graph=replace(graph, graph=graph.graph.compact(rows.alive)),
+            postings=self.postings.compact(rows.held),
+            graph=replace(graph, graph=graph.graph.compact(rows.held)),
             n_stale=0,
         )
 

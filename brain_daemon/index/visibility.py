@@ -109,7 +109,7 @@ def _predicate(
 ) -> npt.NDArray[np.bool_]:
     part = slice(start, len(rows))
     labels = rows.labels
-    mask = rows.flagged[part] == 0
+    mask = np.ones(len(rows) - start, np.bool_)
     if not filters.include_decayed:
         mask &= rows.expires_at_us[part] > now_us
     if filters.since_us is not None:

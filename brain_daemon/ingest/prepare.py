@@ -7,8 +7,8 @@ import hashlib
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TypeVar
 from urllib.parse import unquote
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from brain_daemon._ext import distance
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import BadRequest, TooLarge
-from brain_daemon.ingest import inline, markdown
+from brain_daemon.ingest import inline, markdown, screening
 from brain_daemon.ingest.chunking import Chunk, chunk_markdown, chunk_text
 from brain_daemon.ingest.entities import mentions
 from brain_daemon.ingest.inline import Hashtag, Link, Region
@@ -66,6 +66,7 @@ def prepare_memory(
     analyzer: Analyzer,
     model: StaticModel,
     created_at_given: bool = False,
+    screening_policy: str = "quarantine",
 ) -> PreparedDocument:
     """Prepare a plain text.
 
@@ -82,11 +83,13 @@ def prepare_memory(
     created_at_given : bool
         Whether ``tags.created_at_us`` is the caller's own and so part of the content hash; the
         time of the call is not, so that the same request twice is one revision.
+    screening_policy : str
+        See `screened`.
 
     Raises
     ------
     BadRequest
-        If the text holds nothing but whitespace.
+        If the text holds nothing but whitespace, or is refused by the screening.
     """
     chunks = chunk_text(text)
     code = inline.code_regions(text)
@@ -95,7 +98,7 @@ def prepare_memory(
     links = inline.wiki_links(prose)
     hashtags = inline.hashtags(inline.without_links(prose))
     subject = title or (uri_stem(uri) if uri else "")
-    return _document(
+    document = _document(
         _Reading(chunks, prose, code, links, hashtags, subject),
         source=text,
         uri=uri,
@@ -107,6 +110,7 @@ def prepare_memory(
         analyzer=analyzer,
         model=model,
     )
+    return screened(document, screening_policy)
 
 
 def prepare_markdown(
@@ -120,6 +124,7 @@ def prepare_markdown(
     entities: Sequence[str] = (),
     relations: Sequence[Relation] = (),
     created_at_given: bool = False,
+    screening_policy: str = "quarantine",
 ) -> PreparedDocument:
     """Prepare a Markdown document.
 
@@ -132,7 +137,7 @@ def prepare_markdown(
     Raises
     ------
     BadRequest
-        If the content holds nothing but whitespace.
+        If the content holds nothing but whitespace, or is refused by the screening.
     """
     parsed = markdown.parse(content)
     given_title = " ".join(title.split())
@@ -156,7 +161,7 @@ def prepare_markdown(
         aliases=[alias for alias in aliases if entity_key(alias) != key],
         preamble=preamble,
     )
-    return _document(
+    document = _document(
         reading,
         source=content,
         uri=uri,
@@ -170,6 +175,49 @@ def prepare_markdown(
         analyzer=analyzer,
         model=model,
     )
+    return screened(document, screening_policy)
+
+
+def screened(document: PreparedDocument, policy: str) -> PreparedDocument:
+    """Mark the chunks that read like orders to a model, each with what is shown beside it.
+
+    Parameters
+    ----------
+    document : PreparedDocument
+    policy : str
+        "quarantine" marks them, "reject" refuses the document, "allow" does not look.
+
+    Raises
+    ------
+    BadRequest
+        Under "reject": says which lines and why.
+    """
+    if policy == "allow":
+        return document
+    tags = document.tags
+    labels = (tags.domain, tags.node_kind, tags.lawful_basis, tags.region, tags.thread)
+    shared = _seen_together([document.title, document.uri, *labels])
+    chunks = []
+    for chunk in document.chunks:
+        names = [mention.name for mention in chunk.mentions if mention.kind == "explicit"]
+        stated = [r.relation for r in chunk.relations]
+        beside = _seen_together([shared, *chunk.heading_path, *names, *stated])
+        reason = screening.screen(f"{beside}\n\n{chunk.text}")
+        if reason and policy == "reject":
+            raise BadRequest(
+                f"lines {chunk.line_start} to {chunk.line_end} read like an order to a model "
+                f"({reason}), and screening_policy is reject: reword them, or quote them as "
+                "something that is written about",
+                field="text",
+                reason=reason,
+                lines=[chunk.line_start, chunk.line_end],
+            )
+        chunks.append(replace(chunk, flagged=True, flag_reason=reason) if reason else chunk)
+    return replace(document, chunks=tuple(chunks))
+
+
+def _seen_together(parts: Iterable[str | None]) -> str:
+    return "\n".join(dict.fromkeys(part for part in parts if part))
 
 
 def terms_of(analyzer: Analyzer, title: str, heading_path: Sequence[str], text: str) -> Terms:

@@ -97,6 +97,24 @@ class EntityView:
         found = [Stated(*ends, tuple(sorted(ids))) for ends, ids in evidence.items()]
         return sorted(found, key=lambda s: (s.chunk_ids[0], s.relation, s.subject, s.object))
 
+    def relation_between(self, first: int, second: int) -> str | None:
+        """Name the earliest visible relation of two entities, with ``^`` where it leads backwards.
+
+        ``^`` before a relation is its inverse, as in SPARQL's property paths.
+        """
+        targets, _, evidence = ppr.neighbors(self.snapshot.graph.graph, 2 * first + 1, self.mask)
+        rows = evidence[targets == 2 * second + 1]
+        if not len(rows):
+            return None
+        ids = self.snapshot.graph.entity_id
+        stated = stored.relation_at(
+            self.conn,
+            int(self.snapshot.rows.chunk_id[rows.min()]),
+            int(ids[first]),
+            int(ids[second]),
+        )
+        return None if stated is None else stated[0] if stated[1] else f"^{stated[0]}"
+
     def record(self, index: int) -> dict[str, Any]:
         """Give an entity's name and kind.
 

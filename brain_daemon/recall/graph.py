@@ -93,7 +93,7 @@ def search(
         depth,
         MAX_PUSHES,
     )
-    return GraphRanking(rows, scores, None, tuple(entities), path_indptr, path_nodes)
+    return GraphRanking(rows, scores, None, False, tuple(entities), path_indptr, path_nodes)
 
 
 def link_entities(

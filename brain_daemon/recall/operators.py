@@ -92,12 +92,10 @@ def normalize(query: QueryDoc, analyzer: Analyzer) -> QueryDoc:
     return msgspec.structs.replace(query, q=text, lex=lex)
 
 
-def may_read_texts(query: QueryDoc) -> bool:
-    """Whether stored texts may have to be read to decide: of common words, very many."""
+def decides(query: QueryDoc) -> bool:
+    """Tell whether ``restrict`` may have texts to read, before anything is analysed."""
     lex = query.lex
-    if lex.phrases or lex.exclude or lex.code:
-        return True
-    return any(mark in query.q for mark in '"`-') and _operator.search(query.q) is not None
+    return bool(lex.phrases or lex.exclude or lex.code or _operator.search(query.q))
 
 
 def restrict(

@@ -1,9 +1,10 @@
 """One recall: query, legs, fusion, evidence. A straight line over one snapshot."""
 
+import logging
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import apsw
 import msgspec
@@ -15,7 +16,21 @@ from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
 from brain_daemon.model import Principal
-from brain_daemon.recall import evidence, fusion, graph, lexical, operators, vector
+from brain_daemon.recall import (
+    confidence,
+    duplicates,
+    evidence,
+    expansion,
+    fusion,
+    graph,
+    lexical,
+    operators,
+    rescue,
+    vector,
+)
+from brain_daemon.recall.confidence import Assessment, Evidence
+from brain_daemon.recall.entities import EntityView
+from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
 from brain_daemon.recall.query import QueryDoc
@@ -29,7 +44,10 @@ from brain_daemon.timestamps import now_us
 
 UNFILTERED = Filters(include_decayed=True)
 PATH_START = "query"
+log = logging.getLogger(__name__)
+R = TypeVar("R", bound=Ranking)
 LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
+TRACED = 50  # of each leg's list, in a trace
 
 
 class Settings(Protocol):
@@ -49,9 +67,26 @@ class Legs:
     lexical: Ranking
     graph: GraphRanking
     feedback: Rows  # the passages that moved the vector leg's query
+    linked: tuple[int, ...] = ()  # the entities that the query names
+    expansion: Expansion = NOTHING_FOUND  # whether `lexical` is a second pass
 
     def by_name(self) -> Mapping[str, Ranking]:
         return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The fused hits, what each holds of the query, and what they are worth; all parallel."""
+
+    legs: Legs
+    fused: list[FusedHit]
+    present: npt.NDArray[np.bool_]  # (hits, terms)
+    cosines: list[float]  # with the query as asked
+    assessment: Assessment
+
+    def select(self, query: QueryDoc) -> list[int]:
+        """Positions of the hits to show."""
+        return self.assessment.at_least(query.min_relevance)[: query.k + duplicates.SPARE]
 
 
 def recall(
@@ -82,8 +117,10 @@ def recall(
     Returns
     -------
     dict
-        ``decision`` ("answered", "no_match", "filtered_out", "empty_store"), ``reason`` when it
-        is not "answered", ``hits``, ``legs``, ``visible`` (rows that could be seen), ``took_us``.
+        ``decision`` ("answered", "low_confidence", "no_match", "leg_down", "filtered_out",
+        "empty_store"),
+        ``reason`` when it is not "answered", ``hits``, ``legs``, ``assessment``, ``visible``
+        (rows that could be seen), ``took_us``.
 
     Raises
     ------
@@ -95,8 +132,10 @@ def recall(
     visible = snapshot.visible(principal, query.filters(), now)
     answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
     answer["visible"] = visible.n_visible
+    answer["assessment"] = confidence.NOTHING
     query = operators.normalize(query, analyzer)
     answer["lex"] = msgspec.structs.asdict(query.lex)
+    answer["expansion"] = NOTHING_FOUND.report(snapshot)
     fitting = operators.restrict(query.lex, visible, snapshot, conn, analyzer)
     if not visible.n_visible:
         answer |= _nothing_visible(snapshot, principal, now)
@@ -107,15 +146,44 @@ def recall(
         answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
         legs = search(query, snapshot, fitting, analyzer, model, settings)
-        answer["legs"] = _report(legs, snapshot, conn)
-        fused = fusion.fuse(legs.by_name(), query.k)
-        answer["hits"] = _hits(query, fused, legs, snapshot, conn, analyzer)
-        if not fused:
+        legs = expand(query, legs, fitting, snapshot, conn, analyzer, settings)
+        answer["expansion"] = legs.expansion.report(snapshot)
+        judged = judge(query, legs, fitting, snapshot, analyzer)
+        rescued: dict[str, Any] = {"status": "skipped", "reason": "not needed"}
+        if judged is not None and query.abstain and not judged.assessment.answers:
+            judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
+        answer["legs"] = _report(judged.legs if judged else legs, snapshot, conn)
+        if query.trace:
+            answer["ranked"] = _ranked(judged.legs if judged else legs, snapshot)
+        if judged is None:
             answer["decision"] = "no_match"
             answer["reason"] = (
                 f"none of the {visible.n_visible} visible chunks has a word of the query, points "
                 "its way, or is linked to it"
             )
+        else:
+            answer["assessment"] = judged.assessment.report() | {"rescue": rescued}
+            if query.abstain and not judged.assessment.answers:
+                answer["decision"] = "low_confidence"
+                answer["reason"] = judged.assessment.why_not()
+            elif selected := judged.select(query):
+                answer["hits"] = _hits(
+                    query,
+                    judged,
+                    selected,
+                    EntityView(snapshot, fitting.mask, conn),
+                    analyzer,
+                )
+            else:
+                answer["decision"] = "filtered_out"
+                answer["reason"] = (
+                    f"none of the {len(judged.fused)} hits is of relevance "
+                    f"{query.min_relevance!r} or above"
+                )
+        down = [name for name, leg in legs.by_name().items() if leg.failed]
+        if down and not answer["hits"]:
+            answer["reason"] = f"without the {' and the '.join(down)} leg: {answer['reason']}"
+            answer["decision"] = "leg_down"
     answer["took_us"] = (time.perf_counter_ns() - started) // 1000
     return answer
 
@@ -146,17 +214,25 @@ def search(
     depth = max(settings["recall_leg_depth"], query.k)
     terms = analyzer.query(query.words)
     term_ids = snapshot.vocabulary.lookup(terms.joined)
-    worded = lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor)
+    worded = _run(
+        "lexical",
+        Ranking,
+        lambda: lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor),
+    )
     embedding = model.embed(query.q)
     feedback = worded.rows[: tuning.feedback_passages]
     if embedding.any():
-        near = vector.search(
-            snapshot.vectors,
-            *vector.add_feedback(embedding, snapshot.vectors, feedback),
-            mask,
-            depth=depth,
-            exact_rows=settings["recall_exact_rows"],
-            candidates=settings["recall_bit_candidates"],
+        near = _run(
+            "vector",
+            Ranking,
+            lambda: vector.search(
+                snapshot.vectors,
+                *vector.add_feedback(embedding, snapshot.vectors, feedback),
+                mask,
+                depth=depth,
+                exact_rows=settings["recall_exact_rows"],
+                candidates=settings["recall_bit_candidates"],
+            ),
         )
     else:
         near = Ranking(skipped="the query has no known tokens")
@@ -168,17 +244,151 @@ def search(
         stop_words = STOP_WORDS.get(analyzer.language, frozenset())
         hidden = mask if visible.n_visible < snapshot.n_alive else None
         entities = graph.link_entities(snapshot.graph, query.q, hidden, stop_words)
-        linked = graph.search(
-            snapshot.graph,
-            entities,
-            (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
-            mask,
-            n_documents=snapshot.n_alive,
-            depth=depth,
-            damping=settings["graph_damping"],
-            epsilon=settings["graph_epsilon"],
+        linked = _run(
+            "graph",
+            GraphRanking,
+            lambda: graph.search(
+                snapshot.graph,
+                entities,
+                (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
+                mask,
+                n_documents=snapshot.n_alive,
+                depth=depth,
+                damping=settings["graph_damping"],
+                epsilon=settings["graph_epsilon"],
+            ),
         )
-    return Legs(terms, term_ids, embedding, near, worded, linked, feedback)
+    return Legs(terms, term_ids, embedding, near, worded, linked, feedback, linked.entities)
+
+
+def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
+    """Run a leg; if it fails, the others answer without it, and the answer says so."""
+    try:
+        return leg()
+    except Exception:
+        log.exception("the %s leg failed", name)
+        return kind(skipped="it failed; the daemon's log has the reason", failed=True)
+
+
+def judge(
+    query: QueryDoc,
+    legs: Legs,
+    visible: Visible,
+    snapshot: Snapshot,
+    analyzer: Analyzer,
+    *,
+    names_on_paths: bool = False,
+) -> Judged | None:
+    """Fuse the legs and assess what leads; None when nothing was found.
+
+    Parameters
+    ----------
+    names_on_paths : bool
+        Whether the names on the way to a hit count as its words.
+    """
+    deep = query.min_relevance is not None  # what is filtered must not empty the first k
+    n_listed = sum(len(leg.rows) for leg in legs.by_name().values())
+    n_hits = n_listed if deep else max(query.k + duplicates.SPARE, confidence.ASSESSED)
+    fused = fusion.fuse(legs.by_name(), n_hits) if n_listed else []
+    if not fused:
+        return None
+    rows = np.array([hit.row for hit in fused], np.int32)
+    terms = legs.terms.terms
+    present = np.zeros((len(rows), 0), np.bool_)
+    if terms:
+        present = bm25.term_frequencies(snapshot.postings, legs.term_ids, rows) > 0
+    held = present
+    if names_on_paths:
+        held = rescue.add_names(
+            present,
+            fused,
+            legs.graph,
+            legs.linked,
+            snapshot.graph,
+            visible.mask,
+            terms,
+            analyzer,
+        )
+    cosines = distance.score_rows(
+        snapshot.vectors.matrix,
+        snapshot.vectors.scales,
+        *distance.quantize_int8(legs.embedding),
+        rows,
+    ).tolist()
+    question = confidence.read_question(
+        query.words,
+        legs.terms,
+        legs.term_ids,
+        map(snapshot.graph.key, legs.linked),
+        snapshot=snapshot,
+        n_visible=visible.n_visible,
+        analyzer=analyzer,
+    )
+    n_legs = sum(leg.skipped is None for leg in legs.by_name().values())
+    weighed = Evidence.of(question, cosines, held, [len(hit.ranks) / n_legs for hit in fused])
+    return Judged(legs, fused, present, cosines, Assessment.of(question, weighed))
+
+
+def _rescue(
+    query: QueryDoc,
+    judged: Judged,
+    visible: Visible,
+    snapshot: Snapshot,
+    analyzer: Analyzer,
+    settings: Settings,
+) -> tuple[Judged, dict[str, Any]]:
+    """Look again with a wider walk; keep what it brings only if that is enough for an answer."""
+    legs = judged.legs
+    if legs.graph.skipped is not None:
+        return judged, {"status": "skipped", "reason": legs.graph.skipped}
+    walked = rescue.search(
+        snapshot.graph,
+        legs.linked,
+        legs.lexical.rows if len(legs.lexical.rows) else legs.vector.rows,
+        visible.mask,
+        n_documents=snapshot.n_alive,
+        depth=max(settings["recall_leg_depth"], query.k),
+        epsilon=settings["graph_epsilon"],
+    )
+    again = judge(
+        query, replace(legs, graph=walked), visible, snapshot, analyzer, names_on_paths=True
+    )
+    if again is None:
+        return judged, {"status": "ran", "confidence": 0.0}
+    rescued = {"status": "ran", "confidence": again.assessment.confidence}
+    return (again if again.assessment.answers else judged), rescued
+
+
+def expand(
+    query: QueryDoc,
+    legs: Legs,
+    visible: Visible,
+    snapshot: Snapshot,
+    conn: apsw.Connection,
+    analyzer: Analyzer,
+    settings: Settings,
+    tuning: Tuning = TUNED,
+) -> Legs:
+    """Let the lexical leg search once more, where the gate opens."""
+    if not query.expand:
+        return replace(legs, expansion=Expansion("disabled by request"))
+    if not tuning.expansion_passages:
+        return replace(legs, expansion=Expansion("disabled by tuning"))
+    expanded, second = expansion.expand(
+        fusion.fuse(legs.by_name(), tuning.expansion_passages),
+        legs.vector,
+        legs.lexical,
+        legs.terms.terms,
+        legs.term_ids,
+        legs.embedding,
+        snapshot=snapshot,
+        conn=conn,
+        analyzer=analyzer,
+        visible=visible.mask,
+        depth=max(settings["recall_leg_depth"], query.k),
+        floor=tuning.lexical_floor,
+    )
+    return replace(legs, lexical=second, expansion=expanded)
 
 
 def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
@@ -193,93 +403,96 @@ def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, 
     return report
 
 
+def _ranked(legs: Legs, snapshot: Snapshot) -> dict[str, list[tuple[int, float]]]:
+    """Give the head of each leg's list: (chunk id, raw score), best first."""
+    return {
+        name: list(
+            zip(
+                snapshot.rows.chunk_id[leg.rows[:TRACED]].tolist(),
+                leg.scores[:TRACED].tolist(),
+                strict=True,
+            )
+        )
+        for name, leg in legs.by_name().items()
+    }
+
+
 def _hits(
     query: QueryDoc,
-    fused: list[FusedHit],
-    legs: Legs,
-    snapshot: Snapshot,
-    conn: apsw.Connection,
+    judged: Judged,
+    selected: list[int],
+    view: EntityView,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
-    if not fused:
-        return []
-    rows = np.array([hit.row for hit in fused], np.int32)
-    chunk_ids = snapshot.rows.chunk_id[rows].tolist()
-    stored = {chunk.id: chunk for chunk in chunks.fetch(conn, chunk_ids)}
-    matched = _matched_terms(snapshot, legs, rows)
-    wanted = frozenset(legs.terms.terms)
-    provenance = _provenance(fused, legs, matched, snapshot, conn) if query.provenance else None
+    rows = [judged.fused[i].row for i in selected]
+    chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
+    stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
+    # None: forgotten since the snapshot was taken.
+    groups = duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids], query.k)
+    selected = [selected[position] for position, _ in groups]
+    wanted = frozenset(judged.legs.terms.terms)
+    provenance = _provenance(judged, selected, view) if query.provenance else None
     hits = []
-    for position, hit in enumerate(fused):
-        chunk = stored.get(chunk_ids[position])
-        if chunk is None:  # forgotten since the snapshot was taken
-            continue
+    for position, (i, (_, copies)) in enumerate(zip(selected, groups, strict=True)):
+        chunk = copies[0]
         record = evidence.chunk_record(chunk)
-        present = wanted if matched[position] else frozenset()
+        record["sources"] = duplicates.sources(copies)
+        present = wanted if judged.present[i].any() else frozenset()
         record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
-        record["score"] = hit.score
+        record["score"] = judged.fused[i].score
+        record["relevance"] = judged.assessment.relevance[i]
         if provenance is not None:
             record["provenance"] = provenance[position]
         hits.append(record)
     return hits
 
 
-def _matched_terms(snapshot: Snapshot, legs: Legs, rows: npt.NDArray[np.int32]) -> list[list[str]]:
-    """The query's terms that each row holds."""
-    if not legs.terms.terms:
-        return [[] for _ in rows]
-    present = bm25.term_frequencies(snapshot.postings, legs.term_ids, rows) > 0
-    terms = legs.terms.terms
-    return [
-        [term for term, here in zip(terms, of_row, strict=True) if here]
-        for of_row in present.tolist()
-    ]
-
-
-def _provenance(
-    fused: list[FusedHit],
-    legs: Legs,
-    matched: list[list[str]],
-    snapshot: Snapshot,
-    conn: apsw.Connection,
-) -> list[dict[str, Any]]:
+def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:
+    legs, snapshot = judged.legs, view.snapshot
+    fused = [judged.fused[i] for i in selected]
     paths = [
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
     names = _entity_names(
-        snapshot, conn, {node // 2 for path in paths for node in path if node % 2}
+        snapshot, view.conn, {node // 2 for path in paths for node in path if node % 2}
     )
-    plain = distance.score_rows(
-        snapshot.vectors.matrix,
-        snapshot.vectors.scales,
-        *distance.quantize_int8(legs.embedding),
-        np.array([hit.row for hit in fused], np.int32),
-    ).tolist()
     result = []
-    for hit, terms, path, cosine in zip(fused, matched, paths, plain, strict=True):
+    for i, hit, path in zip(selected, fused, paths, strict=True):
         ranks = hit.ranks
         of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
         if rank := ranks.get("vector"):
             score = float(legs.vector.scores[rank - 1])
-            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": cosine}
+            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": judged.cosines[i]}
         if rank := ranks.get("lexical"):
             score = float(legs.lexical.scores[rank - 1])
+            held = zip(legs.terms.terms, judged.present[i].tolist(), strict=True)
+            terms = [term for term, here in held if here]
             of_hit["lexical"] = {"rank": rank, "bm25": score, "terms": terms}
         if rank := ranks.get("graph"):
             of_hit["graph"] = {
                 "rank": rank,
                 "score": float(legs.graph.scores[rank - 1]),
-                "path": [PATH_START, *(_node_name(node, names, snapshot) for node in path)],
+                "path": [PATH_START, *_path_names(path, names, view)],
             }
         of_hit["fused"] = hit.score
+        of_hit["expansion"] = legs.expansion.evidence(hit.row, snapshot)
+        of_hit["confidence"] = judged.assessment.each[i]
         result.append(of_hit)
     return result
 
 
-def _node_name(node: int, entity_names: Mapping[int, str], snapshot: Snapshot) -> str:
-    if node % 2:
-        return entity_names[node // 2]
-    return f"chunk {snapshot.rows.chunk_id[node // 2]}"
+def _path_names(path: list[int], entity_names: Mapping[int, str], view: EntityView) -> list[str]:
+    """Names of the nodes on a path, and between two entities that of their relation."""
+    names = []
+    for position, node in enumerate(path):
+        if not node % 2:
+            names.append(f"chunk {view.snapshot.rows.chunk_id[node // 2]}")
+            continue
+        if position and path[position - 1] % 2:
+            relation = view.relation_between(path[position - 1] // 2, node // 2)
+            names += [relation] if relation else []
+        names.append(entity_names[node // 2])
+    return names
 
 
 def _entity_names(

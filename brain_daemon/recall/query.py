@@ -8,6 +8,7 @@ from brain_daemon.errors import BadRequest
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import SourceKind
 from brain_daemon.params import decode
+from brain_daemon.recall.confidence import Relevance
 from brain_daemon.timestamps import parse_us
 
 MAX_QUERY_CHARS = 8192
@@ -54,6 +55,9 @@ class QueryDoc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_kind: Label | None = None
     include_decayed: bool = False
     graph: bool = True
+    expand: bool = True
+    abstain: bool = True
+    min_relevance: Relevance | None = None
     provenance: bool = True
     trace: bool = False
     render: bool = False

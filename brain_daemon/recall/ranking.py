@@ -15,14 +15,15 @@ NO_SCORES: Scores = np.empty(0, np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A leg's list, best first, ties by row ascending; ``skipped`` says why it did not run."""
+    """A leg's list, best first, ties by row ascending; ``skipped`` says why there is none."""
 
     rows: Rows = field(default_factory=lambda: NO_ROWS)
     scores: Scores = field(default_factory=lambda: NO_SCORES)
     skipped: str | None = None
+    failed: bool = False
 
     def report(self) -> dict[str, Any]:
         """Describe the leg in the answer."""
         if self.skipped is not None:
-            return {"status": "skipped", "reason": self.skipped}
+            return {"status": "failed" if self.failed else "skipped", "reason": self.skipped}
         return {"status": "ran", "candidates": len(self.rows)}

@@ -21,7 +21,7 @@ from brain_daemon.errors import BadRequest, Forbidden, NotFound
 from brain_daemon.model import Principal
 from brain_daemon.params import decode
 from brain_daemon.protocol.messages import PROTOCOL_VERSION
-from brain_daemon.service import admin, decay, graph, recall, remember, transfer, verify
+from brain_daemon.service import admin, decay, graph, quarantine, recall, remember, transfer, verify
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation
 from brain_daemon.service.writer import ExclusiveJob, WriteJob
@@ -63,6 +63,7 @@ OPERATIONS: dict[str, Operation] = {
         *decay.OPERATIONS,
         *verify.OPERATIONS,
         *admin.OPERATIONS,
+        *quarantine.OPERATIONS,
         *transfer.OPERATIONS,
     )
 }

@@ -20,6 +20,7 @@ from brain_daemon.timestamps import format_us, now_us
 MAX_IDS = 1000
 MAX_INLINE_IDS = 100  # as many hits as the largest recall reads
 MAX_PAGE = 1000
+EXACT_INLINE_ROWS = 2000  # above, texts that hold a common word are not all read on the loop
 EVER = Filters(include_decayed=True)
 
 
@@ -54,6 +55,7 @@ def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, A
     )
     if query.trace:
         answer["trace_id"] = memory.traces.keep(principal.name, query, answer, format_us(now_us()))
+        answer.pop("ranked", None)
     if query.render or query.max_context_tokens is not None:
         answer["render"] = render(
             answer["hits"], memory.model.count_tokens, query.max_context_tokens
@@ -142,9 +144,10 @@ def _fetch_visible(memory: Memory, ids: tuple[int, ...], principal: Principal) -
 
 
 def _is_large(memory: Memory, query: QueryDoc) -> bool:
-    if memory.snapshot.n_rows > memory.settings["recall_inline_rows"]:
-        return True
-    return operators.may_read_texts(query)
+    n_rows = memory.snapshot.n_rows
+    return n_rows > memory.settings["recall_inline_rows"] or (
+        n_rows > EXACT_INLINE_ROWS and operators.decides(query)
+    )
 
 
 def _is_many(memory: Memory, params: MultiGetParams) -> bool:

@@ -1,5 +1,7 @@
 """Operations that write memories: remember, ingest_markdown, forget."""
 
+from dataclasses import replace
+from itertools import compress
 from typing import Annotated, Any
 
 import apsw
@@ -8,7 +10,15 @@ import msgspec
 from brain_daemon.errors import BadRequest, NotFound, TooLarge
 from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
-from brain_daemon.model import PreparedDocument, Principal, Relation, SourceKind, Tags
+from brain_daemon.model import (
+    PreparedDocument,
+    Principal,
+    Relation,
+    SourceKind,
+    StoredChunk,
+    Tags,
+)
+from brain_daemon.service import hygiene
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Id, Operation
 from brain_daemon.service.policy import may_change
@@ -81,8 +91,11 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
         analyzer=memory.analyzer,
         model=memory.model,
         created_at_given=params.created_at is not None,
+        screening_policy=memory.settings["screening_policy"],
     )
-    return _put(document, principal)
+    adds = params.uri or params.thread or params.entities or params.relations or params.created_at
+    echo = None if adds else hygiene.find_echo(memory, document, principal)
+    return _put(memory, document, principal, echo)
 
 
 def ingest_markdown(
@@ -100,10 +113,11 @@ def ingest_markdown(
         analyzer=memory.analyzer,
         model=memory.model,
         created_at_given=params.created_at is not None,
+        screening_policy=memory.settings["screening_policy"],
     )
     if params.dry_run:
         return _preview(memory, document)
-    return _put(document, principal)
+    return _put(memory, document, principal)
 
 
 def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJob:
@@ -133,13 +147,23 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
     return WriteJob(apply)
 
 
-def _put(document: PreparedDocument, principal: Principal) -> WriteJob:
+def _put(
+    memory: Memory,
+    document: PreparedDocument,
+    principal: Principal,
+    echo: StoredChunk | None = None,
+) -> WriteJob:
     writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
+    near = [] if echo else hygiene.near_duplicates(memory, document, principal)
 
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
+        if echo is not None and hygiene.stands(connection, echo):
+            same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
+            return _put_record(document, same) | {"near_duplicates": [], "echo_of": echo.id}, []
         put = documents.put(connection, document, writer, now_us())
         changes = [] if put.unchanged else [Change.put(document, put)]
-        return _put_record(document, put), changes
+        record = _put_record(document, put)
+        return record | {"near_duplicates": near, "echo_of": None}, changes
 
     return WriteJob(apply)
 
@@ -154,6 +178,7 @@ def _preview(memory: Memory, document: PreparedDocument) -> dict[str, Any]:
             break
     else:
         put = documents.PutResult(0, document.uri or "", 1, created=True, unchanged=False)
+    put = replace(put, is_flagged=any(chunk.flagged for chunk in document.chunks))
     return {**_put_record(document, put), "dry_run": True}
 
 
@@ -165,7 +190,8 @@ def _put_record(document: PreparedDocument, put: documents.PutResult) -> dict[st
         "revision": put.revision,
         "created": put.created,
         "unchanged": put.unchanged,
-        "flagged": False,
+        "flagged": put.is_flagged,
+        "flagged_chunk_ids": list(compress(put.chunk_ids, put.flagged)),
         "chunk_ids": put.chunk_ids,
         "removed_chunk_ids": put.removed_chunk_ids,
         "mentions": sum(len(chunk.mentions) for chunk in document.chunks),

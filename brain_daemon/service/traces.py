@@ -14,7 +14,17 @@ MAX_TRACES = 256
 MAX_BYTES = 8 << 20
 
 # A trace outlives what it tells of, so nothing that a memory says may be in it.
-_OF_ANSWER = ("decision", "reason", "visible", "lex", "legs", "assessment", "expansion", "took_us")
+_OF_ANSWER = (
+    "decision",
+    "reason",
+    "visible",
+    "lex",
+    "legs",
+    "ranked",
+    "assessment",
+    "expansion",
+    "took_us",
+)
 _OF_HIT = ("id", "score", "relevance", "provenance")
 
 

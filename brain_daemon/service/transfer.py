@@ -5,6 +5,7 @@ vectors are derived anew on import, so the receiving store may have another mode
 """
 
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Any, cast, get_args
 
 import apsw
@@ -20,6 +21,7 @@ from brain_daemon.model import (
     Principal,
     Relation,
     SourceKind,
+    StoredChunk,
     Tags,
 )
 from brain_daemon.recall.evidence import tags_record
@@ -52,6 +54,8 @@ class ChunkRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     lines: tuple[LineNumber, LineNumber]
     mentions: tuple[MentionText, ...] = ()
     relations: tuple[tuple[Words, Words, Words], ...] = ()
+    flag_reason: Words | None = None  # why it was put in quarantine
+    released: bool = False  # and let out again
 
 
 class WriterRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -153,10 +157,18 @@ def _record(
                 "lines": [chunk.line_start, chunk.line_end],
                 "mentions": [f"{mention.kind}:{mention.name}" for mention in mentions],
                 "relations": [[r.subject, r.relation, r.object] for r in relations],
+                **_flag_record(chunk),
             }
             for chunk, mentions, relations in chunks
         ],
     }
+
+
+def _flag_record(chunk: StoredChunk) -> dict[str, Any]:
+    """Say of the few chunks that were ever in quarantine why, and whether they were released."""
+    if chunk.flag_reason is None:
+        return {}
+    return {"flag_reason": chunk.flag_reason, "released": not chunk.flagged}
 
 
 def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
@@ -164,7 +176,7 @@ def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
         memory.model, [(record.title, chunk.heading_path, chunk.text) for chunk in record.chunks]
     )
     expires = record.expires_at
-    return PreparedDocument(
+    document = PreparedDocument(
         uri=record.uri,
         title=record.title,
         content_hash=bytes.fromhex(record.content_hash),
@@ -199,6 +211,19 @@ def _prepare(memory: Memory, record: DocumentRecord) -> PreparedDocument:
             for chunk, (vector, scale) in zip(record.chunks, embedded, strict=True)
         ),
     )
+    # Screened like any other write, but what the record says of its flags comes first.
+    policy = memory.settings["screening_policy"]
+    if policy == "reject" and any(chunk.flag_reason is not None for chunk in record.chunks):
+        policy = "quarantine"  # it was decided upon once
+    looked_at = prepare.screened(document, policy)
+    flags = zip(record.chunks, looked_at.chunks, strict=True)
+    return replace(looked_at, chunks=tuple(_with_flag(stated, chunk) for stated, chunk in flags))
+
+
+def _with_flag(record: ChunkRecord, chunk: PreparedChunk) -> PreparedChunk:
+    if record.flag_reason is None:
+        return chunk
+    return replace(chunk, flagged=not record.released, flag_reason=record.flag_reason)
 
 
 def _mention(text: str) -> Mention:

@@ -12,7 +12,7 @@ from brain_daemon.model import StoredChunk, Tags
 _COLUMNS = """
     chunk.id, document_id, ordinal, uri, title, revision, text, heading_path, line_start, line_end,
     flagged, source, domain, access_scope, owner, node_kind, lawful_basis, region, pii, created_at,
-    expires_at, thread, seq, writer_uid, writer_pid, writer_name
+    expires_at, thread, seq, writer_uid, writer_pid, writer_name, flag_reason
 """
 _BY_ID = f"""
     SELECT {_COLUMNS} FROM carray(?) AS asked
@@ -67,7 +67,7 @@ def _chunk(row: Sequence[Any]) -> StoredChunk:
     (
         chunk_id, document_id, ordinal, uri, title, revision, text, heading_path, line_start,
         line_end, flagged, source, domain, access_scope, owner, node_kind, lawful_basis, region,
-        pii, created_at, expires_at, thread, seq, uid, pid, name,
+        pii, created_at, expires_at, thread, seq, uid, pid, name, flag_reason,
     ) = row  # fmt: skip
     return StoredChunk(
         chunk_id,
@@ -86,4 +86,5 @@ def _chunk(row: Sequence[Any]) -> StoredChunk:
         ),
         {"uid": uid, "pid": pid, "name": name},
         bool(flagged),
+        flag_reason,
     )  # fmt: skip

@@ -7,7 +7,7 @@ transaction and report what changed, so that the resident index can follow witho
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import apsw
@@ -34,6 +34,8 @@ class PutResult:
     entity_ids: list[list[int]] = field(default_factory=list)
     edges: list[graph.Edge] = field(default_factory=list)
     new_entities: list[tuple[int, str, str]] = field(default_factory=list)  # (id, key, name)
+    flagged: list[bool] = field(default_factory=list)  # parallel to the chunks
+    is_flagged: bool = False  # a chunk of the stored document is in quarantine
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ def put(
     """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
 
     A revision keeps the document's id; its old chunks leave every table and its new ones get new
-    ids. ``uri`` None stores a new document and names it ``memory:<id>``.
+    ids. ``uri`` None stores a new document and names it ``memory:<id>``, unless one so named has
+    the same hash; in a thread the same words twice are two turns. A chunk that was released
+    from quarantine stays so in the next revision if nothing about it changed.
 
     Parameters
     ----------
@@ -95,21 +99,35 @@ def put(
     if not document.chunks:
         raise ValueError("a document without chunks is not stored")
     tags = document.tags
+    if document.uri is None and tags.thread is None:
+        document = replace(document, uri=_uri_of_same(conn, document))
     found = None
     if document.uri is not None:
         found = conn.execute(
-            "SELECT id, uri, revision, content_hash FROM document "
+            "SELECT id, uri, revision, content_hash, title, EXISTS (SELECT 1 FROM chunk "
+            "WHERE document_id = document.id AND flagged) FROM document "
             "WHERE uri = ? AND owner = ? AND domain = ?",
             (document.uri, tags.owner, tags.domain),
         ).fetchone()
         if found is not None and found[3] == document.content_hash != FORGOTTEN_HASH:
-            return PutResult(found[0], found[1], found[2], created=False, unchanged=True)
+            return PutResult(
+                found[0],
+                found[1],
+                found[2],
+                created=False,
+                unchanged=True,
+                is_flagged=bool(found[5]),
+            )
 
     sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
     stored_vectors = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
     row = _row(document, writer, stored_at_us)
     removed: list[int] = []
     touched: list[int] = []
+    flagged = [chunk.flagged for chunk in document.chunks]
+    if any(flagged) and found is not None and found[4] == document.title:
+        released = _released(conn, found[0])
+        flagged = [chunk.flagged and _marks(chunk) not in released for chunk in document.chunks]
     if found is None:
         revision = first_revision
         document_id, uri = _insert(
@@ -125,7 +143,7 @@ def put(
     chunk_ids = list(range(first_id, first_id + len(document.chunks)))
     previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
     ids, created = graph.intern(conn, document.chunks, sequence.get("entity", 0) + 1)
-    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document.chunks)
+    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document.chunks, flagged)
     conn.executemany(
         vectors.INSERT,
         [(id_, *stored) for id_, stored in zip(chunk_ids, stored_vectors, strict=True)],
@@ -144,6 +162,8 @@ def put(
         entity_ids=entity_ids,
         edges=edges,
         new_entities=created,
+        flagged=flagged,
+        is_flagged=any(flagged),
     )
 
 
@@ -306,11 +326,12 @@ def _insert_chunks(
     chunk_ids: Sequence[int],
     previous_ids: Sequence[int | None],
     chunks: Sequence[PreparedChunk],
+    flagged: Sequence[bool],
 ) -> None:
     numbered = list(zip(chunk_ids, chunks, strict=True))
     conn.executemany(
         "INSERT INTO chunk(id, document_id, ordinal, previous_id, line_start, line_end, "
-        "heading_path, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "heading_path, text, flagged, flag_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 chunk_id,
@@ -319,8 +340,10 @@ def _insert_chunks(
                 previous_id,
                 chunk.line_start,
                 chunk.line_end,
-                json.dumps(chunk.heading_path, ensure_ascii=False) if chunk.heading_path else "[]",
+                _heading_path(chunk),
                 chunk.text,
+                int(flagged[ordinal]),
+                chunk.flag_reason,
             )
             for ordinal, ((chunk_id, chunk), previous_id) in enumerate(
                 zip(numbered, previous_ids, strict=True)
@@ -331,6 +354,24 @@ def _insert_chunks(
         fulltext.INSERT,
         [(id_, c.terms.title, c.terms.body, c.terms.extra) for id_, c in numbered],
     )
+
+
+def _heading_path(chunk: PreparedChunk) -> str:
+    return json.dumps(chunk.heading_path, ensure_ascii=False) if chunk.heading_path else "[]"
+
+
+def _marks(chunk: PreparedChunk) -> tuple[str, str, str | None]:
+    """What a release was about."""
+    return chunk.text, _heading_path(chunk), chunk.flag_reason
+
+
+def _released(conn: apsw.Connection, document_id: int) -> set[tuple[str, str, str | None]]:
+    rows = conn.execute(
+        "SELECT text, heading_path, flag_reason FROM chunk "
+        "WHERE document_id = ? AND NOT flagged AND flag_reason IS NOT NULL",
+        (document_id,),
+    )
+    return set(rows)
 
 
 def _chunk_ids(conn: apsw.Connection, document_id: int) -> list[int]:
@@ -348,6 +389,16 @@ def _delete_chunks(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]
     conn.executemany("DELETE FROM chunk_vec WHERE rowid = ?", [(id_,) for id_ in chunk_ids])
     conn.execute("DELETE FROM chunk WHERE id IN carray(?)", (ids,))
     return touched
+
+
+def _uri_of_same(conn: apsw.Connection, document: PreparedDocument) -> str | None:
+    """Find the document that was stored without a uri from the same request, the first of them."""
+    row = conn.execute(
+        "SELECT uri FROM document WHERE content_hash = ? AND owner = ? AND domain = ? "
+        "AND thread IS NULL AND uri = 'memory:' || id ORDER BY id LIMIT 1",
+        (document.content_hash, document.tags.owner, document.tags.domain),
+    ).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _thread_end(conn: apsw.Connection, document_id: int, tags: Tags) -> int | None:

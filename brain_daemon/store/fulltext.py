@@ -4,6 +4,7 @@ FTS5 keeps the terms of ``text.analyzer`` as they are (its tokenizer splits at s
 it finds phrases and is the oracle of the resident BM25 kernel. Not here: analysing text.
 """
 
+from array import array
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
@@ -80,6 +81,13 @@ def match(conn: apsw.Connection, expression: str, limit: int) -> list[int]:
         return []
     statement = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY rowid LIMIT ?"
     return [row[0] for row in conn.execute(statement, (expression, limit))]
+
+
+def terms(conn: apsw.Connection, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Give the terms of chunks by id, all columns together; missing ones are left out."""
+    statement = "SELECT rowid, title, body, extra FROM chunk_fts WHERE rowid IN carray(?)"
+    rows = conn.execute(statement, (apsw.carray(array("q", ids)),))
+    return {row[0]: " ".join(row[1:]).split() for row in rows}
 
 
 def rank_bm25(conn: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:

@@ -194,6 +194,19 @@ def relations(conn: apsw.Connection, entity_id: int, relation: str | None = None
     return [Edge(*row) for row in rows]
 
 
+def relation_at(
+    conn: apsw.Connection, chunk_id: int, first_id: int, second_id: int
+) -> tuple[str, bool] | None:
+    """Name what a chunk states about two entities, and whether it leads from first to second."""
+    row = conn.execute(
+        "SELECT relation, source_id = ?2 FROM edge WHERE chunk_id = ?1 "
+        "AND ((source_id = ?2 AND target_id = ?3) OR (source_id = ?3 AND target_id = ?2)) "
+        "ORDER BY 2 DESC, 1 LIMIT 1",
+        (chunk_id, first_id, second_id),
+    ).fetchone()
+    return None if row is None else (str(row[0]), bool(row[1]))
+
+
 def naming(conn: apsw.Connection, entity_id: int, chunk_id: int) -> tuple[str, str] | None:
     """Give an entity's name and kind as one of the chunks that mention it may tell them.
 

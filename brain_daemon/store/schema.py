@@ -94,8 +94,35 @@ def _first(conn: apsw.Connection) -> None:
     fulltext.create(conn)
 
 
+_QUARANTINE = """
+ALTER TABLE chunk ADD COLUMN flag_reason TEXT;
+CREATE INDEX chunk_flagged ON chunk (id) WHERE flagged;
+
+-- Who decided what about a chunk in quarantine; rows are only ever added.
+CREATE TABLE quarantine_event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    chunk_id INTEGER NOT NULL,
+    document_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    actor_uid INTEGER NOT NULL,
+    actor_pid INTEGER NOT NULL,
+    actor_name TEXT NOT NULL
+) STRICT;
+"""
+
+
+def _quarantine(conn: apsw.Connection) -> None:
+    conn.execute(_QUARANTINE)
+
+
+def _duplicates(conn: apsw.Connection) -> None:
+    conn.execute("CREATE INDEX document_content ON document (content_hash)")
+
+
 # Migration n (from 1) brings schema n - 1 to n. Never edit one that was released: append.
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first,)
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first, _quarantine, _duplicates)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

@@ -166,3 +166,50 @@ def test_a_character_range_is_found_again(text: str, data: st.DataObject) -> Non
     byte_range = [len(text[:start].encode()), len(text[:end].encode())]
     matched = [part for part, marked in hits.split_at(text, [byte_range]) if marked]
     assert matched == [text[start:end]]
+
+
+ASSESSMENT = {
+    "confidence": 0.914,
+    "threshold": 0.63,
+    "signals": {"cosine": 0.5123, "coverage": 0.75},
+    "rescue": {"status": "skipped", "reason": "not needed"},
+}
+
+
+def test_how_sure_the_answer_is_stands_in_the_footer(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed({**ANSWER, "assessment": ASSESSMENT}, capsys)
+    assert " · confidence 0.91 (answers from 0.63) · 1,234 chunks visible" in shown
+    assert "How sure" not in shown
+    nothing = {"confidence": 0.0, "threshold": 0.63, "signals": None}
+    assert "confidence" not in printed({**ANSWER, "assessment": nothing}, capsys)
+
+
+def test_explain_shows_the_signals_and_the_second_look(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed({**ANSWER, "assessment": ASSESSMENT}, capsys, explain=True)
+    assert "How sure the answer is" in shown
+    assert "0.512" in shown
+    assert "skipped (not needed)" in shown
+    rescue = {"status": "ran", "confidence": 0.2}
+    refused = {
+        **ANSWER,
+        "hits": [],
+        "reason": "not sure",
+        "assessment": {**ASSESSMENT, "rescue": rescue},
+    }
+    shown = printed(refused, capsys, explain=True)
+    assert "Nothing found: not sure" in shown
+    assert "ran, confidence 0.20" in shown
+
+
+def test_the_relevance_of_a_hit_comes_before_its_reasons(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = printed({**ANSWER, "hits": [{**HIT, "relevance": "medium"}]}, capsys)
+    assert "why  medium · vector #2 cos 0.61" in shown
+
+
+def test_copies_are_counted() -> None:
+    assert "sources" not in hits.where({"id": 3, "sources": [{"id": 3}]}).plain
+    assert hits.where({"id": 3, "sources": [{"id": 3}, {"id": 8}]}).plain.endswith(
+        "id 3 · 2 sources"
+    )

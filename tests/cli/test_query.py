@@ -31,7 +31,20 @@ def test_recall_sends_every_option(stand: Stand) -> None:
     stand.run(
         *("recall", "who?", "--k", "3", "--domain", "people", "--source", "vault"),
         *("--source", "memory", "--since", "2026-01-01", "--until", "2026-02-01"),
-        *("--no-graph", "--include-decayed", "--term", "a", "--term", "b", "--phrase", "c d"),
+        *(
+            "--no-graph",
+            "--no-expand",
+            "--no-abstain",
+            "--min-relevance",
+            "medium",
+            "--include-decayed",
+            "--term",
+            "a",
+            "--term",
+            "b",
+            "--phrase",
+            "c d",
+        ),
         *("--exclude", "e", "--code", "f::g", "--trace", "--render"),
         *("--max-context-tokens", "500"),
     )
@@ -45,6 +58,9 @@ def test_recall_sends_every_option(stand: Stand) -> None:
             "since": "2026-01-01",
             "until": "2026-02-01",
             "graph": False,
+            "expand": False,
+            "abstain": False,
+            "min_relevance": "medium",
             "include_decayed": True,
             "trace": True,
             "render": True,
@@ -69,6 +85,22 @@ def test_recall_prints_hits_or_the_answer_as_json(stand: Stand) -> None:
     }
 
 
+def test_explain_tells_how_the_query_was_read_and_searched_again(stand: Stand) -> None:
+    again = {"expansion": {"rank": 4, "bm25": 1.0, "terms": ["glove"]}}
+    new = {"expansion": {"rank": None, "bm25": None, "terms": ["glove"]}}
+    stand.answers["recall"] = {
+        "hits": [{**HIT, "provenance": HIT["provenance"] | how} for how in (again, new)],
+        "lex": {"terms": [], "phrases": ["a b"], "exclude": ["c"], "code": []},
+        "expansion": {"fired": True, "reason": "both agree", "terms": [{"term": "glove"}]},
+    }
+    shown = stand.run("recall", "who?", "--explain").stdout
+    assert "read as  phrases: a b · exclude: c" in shown
+    assert "second lexical pass: both agree; added glove" in shown
+    assert "#1 2.5 (was #4)" in shown
+    assert "#1 2.5 (new)" in shown
+    assert "second lexical pass" not in stand.run("recall", "who?").stdout
+
+
 def test_a_rendered_block_is_all_that_is_printed(stand: Stand) -> None:
     stand.answers["recall"] = {"hits": [HIT], "render": {"text": "<fence 1>\n> a\n</fence 1>"}}
     assert stand.run("recall", "who?", "--render").stdout == "<fence 1>\n> a\n</fence 1>\n"
@@ -81,10 +113,19 @@ def test_a_trace_shows_what_was_asked_and_how_it_was_ranked(stand: Stand) -> Non
         "decision": "answered",
         "hits": [{"id": 3, "provenance": HIT["provenance"]}, {"id": 4, "gone": True}],
         "legs": {"lexical": {"status": "ran", "candidates": 7}},
+        "ranked": {"vector": [[5, 0.51234567]], "lexical": [[3, 7.25], [9, 6.5]], "graph": []},
     }
     shown = stand.run("trace", "abc").stdout
     assert stand.params("trace") == [{"trace_id": "abc"}]
-    for part in ("who?", "2026-05-01", " 3 ", "1/61 = 0.01640", " 4 ", "lexical (7)"):
+    for part in (
+        "who?",
+        "2026-05-01",
+        " 3 ",
+        "1/61 = 0.01640",
+        " 4 ",
+        "lexical (7)",
+        "9 6.5",
+    ):
         assert part in shown
     assert json.loads(stand.run("trace", "abc", "--json").stdout) == stand.answers["trace"]
 

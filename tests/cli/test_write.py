@@ -99,3 +99,11 @@ def test_forget_calls_once_and_counts(stand: Stand) -> None:
     assert stand.run("forget", "memory:2").stdout == "forgotten: 2 chunks of 1 document\n"
     assert stand.params("forget") == [{"uri": "memory:2"}]
     assert json.loads(stand.run("forget", "5", "--json").stdout)["chunk_ids"] == [5, 6]
+
+
+def test_remember_says_what_a_memory_repeats(stand: Stand) -> None:
+    stand.answers["remember"] = {"id": 4, "chunk_ids": [], "unchanged": True, "echo_of": 7}
+    assert "not stored again: chunk 7 of document 4" in stand.run("remember", "x").stdout
+    near = [{"id": 3}, {"id": 9}]
+    stand.answers["remember"] = {"id": 4, "chunk_ids": [5], "near_duplicates": near}
+    assert "much like chunk 3, 9" in stand.run("remember", "x").stdout

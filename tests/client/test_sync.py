@@ -314,13 +314,13 @@ def test_the_named_methods_call_what_they_are_named_after(serving: Serving) -> N
     arguments = {"graph_entity": 1, "graph_relations": 1, "graph_traverse": 1}
     arguments |= {"link": 3, "unlink": 3, "verify": 2, "decay_extend": 2}
     arguments |= {"remember": 1, "ingest_markdown": 2, "recall": 1, "get": 1, "multi_get": 1}
-    arguments["trace"] = 1
+    arguments |= {"trace": 1, "quarantine_release": 1, "quarantine_delete": 1}
     names = {name for name in vars(Methods) if name[0] != "_"} - {"call"}
     for name in names:
         n_arguments = arguments.get(name, 1 if name == "backup" else 0)
         called = getattr(recorder, name)(*["x"] * n_arguments)
         assert called == name or called.replace(".", "_") == name
     writes = {"remember", "ingest_markdown", "forget", "reindex", "compact", "backup"}
-    writes |= {"link", "unlink", "decay_extend"}
+    writes |= {"link", "unlink", "decay_extend", "quarantine_release", "quarantine_delete"}
     assert {n for n in names if n not in {r.replace(".", "_") for r in REPEATABLE}} == writes
     assert not writes & REPEATABLE

@@ -41,7 +41,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def lexical_ranking(client: Client, q: str) -> list[str]:
     """The uris that the lexical leg lists, in its own order."""
-    hits = client.recall(q=q, k=100, graph=False)["hits"]
+    hits = client.recall(q=q, k=100, graph=False, abstain=False)["hits"]
     ranked = [hit for hit in hits if hit["provenance"]["lexical"] is not None]
     ranked.sort(key=lambda hit: hit["provenance"]["lexical"]["rank"])
     return [hit["uri"] for hit in ranked]
@@ -99,7 +99,7 @@ def test_c_plus_plus_is_not_c(filled: Client) -> None:
 )  # fmt: skip
 def test_no_character_is_syntax(filled: Client, q: str) -> None:
     answer = filled.recall(q=q)
-    assert answer["decision"] in {"answered", "no_match"}
+    assert answer["decision"] in {"answered", "low_confidence", "no_match"}
     assert filled.ping() == "pong"
 
 

@@ -106,7 +106,9 @@ def test_stored_again_is_a_revision_and_old_words_are_gone(client: Client) -> No
     assert second["id"] == first["id"]
     assert (second["revision"], second["created"]) == (2, False)
     assert second["removed_chunk_ids"] == first["chunk_ids"]
-    assert client.recall(q="kumquat", graph=False)["hits"][0]["provenance"]["lexical"] is None
+    (hit,) = client.recall(q="kumquat", graph=False, abstain=False)["hits"]
+    assert hit["provenance"]["lexical"] is None
+    assert client.recall(q="kumquat")["decision"] == "low_confidence"
     assert client.recall(q="durian")["hits"][0]["revision"] == 2
     assert client.call("health", deep=True)["reasons"] == []
 

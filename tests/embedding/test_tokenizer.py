@@ -104,3 +104,11 @@ def test_the_length_in_characters_comes_from_the_median_token():
     assert tokenizer.ids("abcde ab abcde").tolist() == [7, 900]
     assert tokenizer.ids("     abcde").tolist() == [7]
     assert tokenizer.ids("      abcde").tolist() == []
+
+
+def test_counting_cuts_nothing_and_leaves_nothing_out(bert):
+    tokenizer = TextTokenizer(DATA, 4)
+    text = "several words of a text, more than four \U0001f9ff"
+    assert len(tokenizer.ids(text)) == 4
+    assert tokenizer.count(text) == len(bert.encode(text, add_special_tokens=False).ids) > 8
+    assert tokenizer.count("") == 0

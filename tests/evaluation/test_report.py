@@ -53,6 +53,6 @@ def test_the_fusion_is_held_to_its_best_single_leg(fusion: float, holds: bool) -
 
 
 def test_an_ablated_leg_counts_as_a_single_leg_and_a_pair_does_not() -> None:
-    given = figures(0.5, **{"lexical, no floor": 0.55, "vector + lexical": 0.9})
-    assert verdict(given, "nDCG@10")["best_leg"] == "lexical, no floor"
+    given = figures(0.5, **{"lexical, plain BM25": 0.55, "vector + lexical": 0.9})
+    assert verdict(given, "nDCG@10")["best_leg"] == "lexical, plain BM25"
     assert not verdict(given, "nDCG@10")["holds"]

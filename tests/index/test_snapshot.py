@@ -1,6 +1,7 @@
 """A snapshot that followed every commit mirrors what a fresh load of the store gives."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from brain_daemon._ext.ppr import neighbors
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.model import PreparedDocument
-from brain_daemon.store import documents
-from tests.index.stores import ALICE, BOB, NOW_US, MirroredStore, chunk, document
+from brain_daemon.store import documents, quarantine
+from tests.index.stores import ALICE, BOB, NOW_US, WRITER, MirroredStore, chunk, document
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
 NAMES = ["Ana", "Lisbon", "New York", "foo_bar.baz", "Straße", "成语"]
@@ -218,3 +219,42 @@ def test_another_expiry_is_seen_from_the_next_snapshot_on(store: MirroredStore) 
     third = store.add("three", expires_at_us=NOW_US + 1)
     assert store.snapshot.sees([first, third], ALICE, EVERYTHING, NOW_US) == [True, True]
     assert store.snapshot.sees([first, third], ALICE, EVERYTHING, NOW_US + 1) == [True, False]
+
+
+def flagged_document(text: str, *names: str) -> PreparedDocument:
+    held = chunk(text, names=names, relations=[(names[0], "knows", names[1])])
+    return document(replace(held, flagged=True, flag_reason="override"), uri=f"held:{text}")
+
+
+def test_what_is_in_quarantine_counts_nowhere(store: MirroredStore) -> None:
+    for n in range(3):
+        store.add(f"alpha beta {n}", names=["Ana", "Lisbon"])
+    before = described(store.snapshot)
+    store.put(flagged_document("alpha gamma", "Ana", "Lisbon"))
+    assert described(store.snapshot) == before
+    assert store.snapshot.figures()["quarantined"] == 1
+    assert described(store.loaded()) == before
+
+
+def test_a_released_chunk_is_mirrored_as_if_it_had_never_been_held(store: MirroredStore) -> None:
+    doomed = [store.add(f"alpha {n}", names=["Ana"]) for n in range(6)]
+    ((held,),) = store.put(flagged_document("alpha gamma", "Ana", "Lisbon"))
+    store.add("beta delta", names=["Lisbon"])
+    store.forget(*doomed)  # postings and graph are compacted, which must keep what is held
+    assert store.snapshot.n_stale == 0
+    with store.conn:
+        assert quarantine.release(store.conn, held, WRITER, NOW_US) is not None
+    store.advance(Change.release(held))
+    assert held in store.snapshot.rows.chunk_id[store.snapshot.rows.alive != 0]
+    assert described(store.snapshot) == described(store.loaded())
+    store.forget(held)
+    assert described(store.snapshot) == described(store.loaded())
+
+
+def test_what_is_held_asks_for_no_rebuild(
+    store: MirroredStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain_daemon.index.snapshot._REBUILD_ROWS", 2)
+    for n in range(4):
+        store.put(flagged_document(f"alpha {n}", "Ana", "Lisbon"))
+    assert not store.snapshot.needs_rebuild

@@ -92,6 +92,23 @@ def test_flagged_rows_are_never_seen() -> None:
     assert seen(rows, filters=Filters(include_decayed=True)) == [1]
 
 
+def test_a_release_reaches_a_mask_that_is_cached() -> None:
+    rows, cache = rows_of(TAGS, TAGS, flagged=(0,)), VisibilityCache()
+    assert cache.visible(rows, ALICE, EVERYTHING, NOW_US).mask.tolist() == [0, 1]
+    released = rows.release(np.array([0]))
+    assert cache.visible(released, ALICE, EVERYTHING, NOW_US).mask.tolist() == [1, 1]
+    assert (rows.n_alive, rows.n_flagged) == (1, 1)
+    assert (released.n_alive, released.n_flagged, released.total_length) == (2, 0, 10)
+
+
+def test_flagged_rows_are_held_until_they_are_removed() -> None:
+    rows = rows_of(TAGS, TAGS, TAGS, flagged=(0, 2))
+    assert rows.find([10, 11, 12]).tolist() == [0, 1, 2]
+    left = rows.remove(np.array([0, 1]))
+    assert left.held.tolist() == [0, 0, 1]
+    assert (left.n_alive, left.n_flagged, left.total_length) == (0, 1, 0)
+
+
 def test_dead_rows_are_never_seen() -> None:
     rows = rows_of(TAGS, TAGS, TAGS)
     assert seen(rows.remove(np.array([1]))) == [0, 2]

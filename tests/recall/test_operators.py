@@ -93,6 +93,22 @@ def test_what_has_no_word_decides_nothing_and_is_refused(name: str) -> None:
     assert caught.value.detail["field"] == f"lex.{name}[1]"
 
 
+@pytest.mark.parametrize(
+    ("params", "decides"),
+    [
+        ({"q": '"a b" c'}, True),
+        ({"q": "a -bc"}, True),
+        ({"q": 'foo-bar " -5 --flag'}, False),
+        ({"q": "a", "lex": {"terms": ["b"]}}, False),
+        ({"q": "a", "lex": {"code": ["b"]}}, True),
+        ({"q": "a", "lex": {"exclude": ["b"]}}, True),
+        ({"q": "a", "lex": {"phrases": ["b"]}}, True),
+    ],
+)
+def test_what_may_read_texts_is_known_beforehand(params: dict[str, Any], decides: bool) -> None:
+    assert operators.decides(decode_query(params)) is decides
+
+
 def kept(memories: Memories, **lex: Any) -> list[int]:
     visible = memories.snapshot.visible(ALICE, EVERYTHING, NOW_US)
     asked = Lex(**{name: (words,) for name, words in lex.items()})
@@ -252,4 +268,4 @@ def test_terms_of_lex_rank_and_are_not_embedded(memories: Memories) -> None:
     ],
 )
 def test_only_what_may_read_texts_is_sent_to_a_thread(query: QueryDoc, reads: bool) -> None:
-    assert operators.may_read_texts(query) is reads
+    assert operators.decides(query) is reads

@@ -194,7 +194,8 @@ def test_no_leg_starves_or_leaks(memories: Memories) -> None:
         assert all(hit["provenance"][leg] for leg in ("vector", "lexical", "graph"))
     for leg in ("vector", "lexical", "graph"):
         assert answer["legs"][leg]["candidates"] == 3
-    assert len(memories.found("treasure map", BOB, k=100)) == 100
+    (hit,) = memories.recall("treasure map", BOB, k=100)["hits"]
+    assert len(hit["sources"]) >= 100
     assert set(memories.found("treasure map", BOB, k=100)) <= set(theirs)
 
 

@@ -190,6 +190,16 @@ def test_a_snippet_stands_for_what_does_not_fit(model: StaticModel) -> None:
     assert (result["ids"], result["cut"]) == ([1, 2, 3], [2])
 
 
+def test_a_tokenizer_that_counts_a_whole_as_more_than_its_parts_is_obeyed() -> None:
+    def count(text: str) -> int:
+        return len(text.split()) + 30 * max(0, text.count("[src") - 1)
+
+    result = render([hit("a b c", i) for i in range(10)], count, 150)
+    assert count(result["text"]) == result["tokens"] <= 150
+    assert 1 < len(result["ids"]) < 6
+    assert len(result["ids"]) + result["omitted"] == 10
+
+
 def test_the_smallest_bound_takes_the_frame(model: StaticModel) -> None:
     one = render([hit("x")], model.count_tokens, None)
     assert one["tokens"] < 128

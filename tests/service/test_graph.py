@@ -181,7 +181,7 @@ def test_domain_narrows_to_what_it_states(world: World) -> None:
 
 def test_edges_die_with_their_evidence(world: World) -> None:
     first = state(world, ("Ana", "works_at", "Initech"))
-    second = state(world, ("Ana", "works_at", "Initech"))
+    second = state(world, ("Ana", "works_at", "Initech"), node_kind="note")
     world.call("forget", id=first)
     (left,) = world.call("graph.relations", name="Ana")["relations"]
     assert left["chunk_ids"] == [second]

@@ -72,6 +72,10 @@ def test_a_trace_tells_the_way_to_the_answer(world: World) -> None:
     assert trace["lex"]["exclude"] == ["Porto"]
     assert trace["hits"][0]["provenance"] == answer["hits"][0]["provenance"]
     assert trace["hits"][0]["id"] == chunk_id
+    for leg, score in (("vector", "cosine"), ("lexical", "bm25"), ("graph", "score")):
+        raw = answer["hits"][0]["provenance"][leg][score]
+        assert trace["ranked"][leg] == [[chunk_id, raw]]
+    assert "ranked" not in answer
     assert trace["legs"] == answer["legs"]
     assert "moved" not in json.dumps(trace)
 

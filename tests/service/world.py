@@ -22,8 +22,8 @@ ADMIN = Principal("root", 0, 0, 3, ROLES)
 class World:
     """A store in a folder, and whoever calls."""
 
-    def __init__(self, folder: Path) -> None:
-        self.memory = Memory(config.load({"store": str(folder)}, {}))
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.memory = Memory(config.load({"store": str(folder), **settings}, {}))
         self._dispatcher = Dispatcher(self.memory)
         self._loop = asyncio.new_event_loop()
 
@@ -35,6 +35,15 @@ class World:
             return (
                 await result if asyncio.isfuture(result) or asyncio.iscoroutine(result) else result
             )
+
+        return self._loop.run_until_complete(answered())
+
+    def at_once(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+        """Make write calls in one turn of the loop, so that they share a commit."""
+
+        async def answered() -> list[Any]:
+            futures = [self._dispatcher(name, params, ALICE, False) for name, params in calls]
+            return list(await asyncio.gather(*futures))
 
         return self._loop.run_until_complete(answered())
 

@@ -56,6 +56,7 @@ def test_a_new_document_reports_all_that_the_index_needs(conn: apsw.Connection) 
         entity_ids=[[1, 2], []],
         edges=[graph.Edge(1, 2, "lives_in", 1)],
         new_entities=[(1, "ana", "Ana"), (2, "lisbon", "Lisbon")],
+        flagged=[False, False],
     )
     assert graph.entities(conn, [2, 9, 1]) == [
         graph.Entity(2, "lisbon", "Lisbon", "span"),
@@ -82,6 +83,21 @@ def test_the_same_content_again_writes_nothing(conn: apsw.Connection) -> None:
     conn.trace_v2(0)
     assert conn.total_changes() == before
     assert result == documents.PutResult(first.document_id, "file:a", 1, False, True)
+
+
+def test_the_same_request_without_a_uri_is_one_document(conn: apsw.Connection) -> None:
+    made = make_document(make_chunk("alpha"))
+    first = put(conn, made)
+    again = put(conn, made)
+    assert (again.document_id, again.uri, again.unchanged) == (first.document_id, first.uri, True)
+    named = put(conn, make_document(make_chunk("alpha"), uri="mine"))
+    assert named.created
+    assert put(conn, make_document(make_chunk("alpha"), owner="bob")).created
+    turns = [put(conn, make_document(make_chunk("alpha"), thread="t")) for _ in range(2)]
+    assert all(turn.created for turn in turns)
+    with conn:
+        documents.remove(conn, first.document_id)
+    assert put(conn, made).created
 
 
 def test_a_revision_keeps_the_document_and_replaces_its_chunks(conn: apsw.Connection) -> None:
@@ -291,9 +307,13 @@ class StoreMachine(RuleBasedStateMachine):
         document = make_document(*made, uri=uri, owner=owner)
         result = put(self.conn, document)
         known = self.ids.get((uri, owner)) if uri else None
-        assert result.created == (known is None)
         if result.unchanged:
+            held = [text for _, text, _ in self.held[result.document_id]]
+            assert held == [chunk.text for chunk in made]
+            assert self.ids[result.uri, owner] == result.document_id
+            assert known == (result.document_id if uri else None)
             return
+        assert result.created == (known is None)
         if known is not None:
             assert result.document_id == known
             assert result.removed_chunk_ids == [chunk_id for chunk_id, _, _ in self.held[known]]

@@ -18,7 +18,8 @@ HOSTILE = [
 def put(conn: apsw.Connection, *texts: str, title: str = "") -> None:
     with conn:
         for text in texts:
-            documents.put(conn, make_document(text, title=title), WRITER, 0)
+            uri = f"text {conn.total_changes()}"  # the same text may stand in several documents
+            documents.put(conn, make_document(text, title=title, uri=uri), WRITER, 0)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

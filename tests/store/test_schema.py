@@ -54,12 +54,13 @@ def test_a_failed_migration_leaves_the_version_before_it(
         conn.execute("CREATE TABLE half(x)")
         raise apsw.FullError("disk full")
 
+    last = schema.SCHEMA_VERSION
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, second))
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", last + 1)
     conn = connection.open_writer(store_path)
     with pytest.raises(apsw.FullError):
         schema.migrate(conn)
-    assert schema.version(conn) == 1
+    assert schema.version(conn) == last
     assert not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half'").fetchall()
     conn.close()
 
@@ -70,10 +71,11 @@ def test_an_older_schema_is_migrated_step_by_step(
     def second(conn: apsw.Connection) -> None:
         conn.execute("CREATE TABLE added(x)")
 
+    last = schema.SCHEMA_VERSION
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, second))
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    assert schema.migrate(conn) == 1
-    assert schema.version(conn) == 2
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", last + 1)
+    assert schema.migrate(conn) == last
+    assert schema.version(conn) == last + 1
     assert conn.execute("SELECT count(*) FROM added").get == 0
 
 

@@ -1,0 +1,282 @@
+"""Questions that a store can answer and questions that it cannot, asked of the real engine.
+
+Made from the tuning collections: a store's own questions; questions about other people's
+conversations and of other collections; nonsense; words of its own and of other texts, as people
+type into a search box. Used to fit and to judge confidence.
+"""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brain_daemon.evaluation import collection
+from brain_daemon.evaluation.collection import Document
+from brain_daemon.evaluation.loaded import LoadedCollection, loaded
+from brain_daemon.recall import pipeline
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.text.stopwords import STOP_WORDS
+
+CONVERSATIONS = "locomo_dev"
+TEXTS = ("cranfield", "scifact", "musique_kg")
+ANSWERABLE = "own"
+ADVERSARIAL = "adversarial"  # the same people, a fact that was never told: told apart, not fitted
+KINDS = (ANSWERABLE, "other people", "other collection", "nonsense", ADVERSARIAL)
+
+_SEED = 7
+_TINY_SIZES = (1, 3, 10, 30)
+_NONSENSE_FORMS = (
+    "What is the {} of the {}?",
+    "When did {} {} the {}?",
+    "who was {} before {}",
+    "How does the {} {} work?",
+    "Where is my {}?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question and what the engine said, abstaining switched off.
+
+    Attributes
+    ----------
+    setting : str
+        Kind of store: "conversation", "domain", "lower case", "tiny", "keywords", or the name of
+        a collection.
+    kind : str
+        One of `KINDS`.
+    group : str
+        What is held out together: the conversation, or the collection.
+    question : str
+    answer : mapping
+        Of ``recall``.
+    found : bool
+        Whether a relevant document is among the first five.
+    """
+
+    setting: str
+    kind: str
+    group: str
+    question: str
+    answer: Mapping[str, Any]
+    found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    documents: Sequence[Document]
+    questions: Sequence[tuple[str, str, str]]  # text, id, group
+    adversarial: Sequence[tuple[str, str]]  # text, group
+    qrels: Mapping[str, Mapping[str, int]]
+
+
+def ask_all(data: Path, *, rescue: bool = False) -> Iterator[Asked]:
+    """Ask every question of every setting; the same questions each time.
+
+    Parameters
+    ----------
+    data : Path
+        The folder of the tuning collections.
+    rescue : bool
+        Let the engine abstain, and so look again before it does; the hits are then missing
+        where it did.
+    """
+    yield from _Asker(data, rescue).ask_all()
+
+
+class _Asker:
+    def __init__(self, data: Path, rescue: bool) -> None:
+        self._random = random.Random(_SEED)
+        self._abstain = rescue
+        self._sources = {name: _read(data / name) for name in (CONVERSATIONS, *TEXTS)}
+        self._words = {
+            name: [
+                word
+                for document in self._random.sample(source.documents, 200)
+                for word in document.words.split()
+                if word.isalpha() and len(word) > 3
+            ]
+            for name, source in self._sources.items()
+        }
+
+    def ask_all(self) -> Iterator[Asked]:
+        yield from self._conversations()
+        yield from self._domains()
+        for name in TEXTS:
+            yield from self._texts(name)
+
+    def _conversations(self) -> Iterator[Asked]:
+        source = self._sources[CONVERSATIONS]
+        for group in _groups(source):
+            own = [document for document in source.documents if document.domain == group]
+            plain = [Document(d.id, {**d.params, "domain": "default"}) for d in own]
+            with loaded(plain) as store:
+                yield from self._ask_conversation(store, "conversation", group, None)
+            by_id = {document.id: document for document in plain}
+            asked = [q for q in source.questions if q[2] == group]
+            for text, id_, _ in self._random.sample(asked, 40):
+                gold = [by_id[document] for document in source.qrels[id_]]
+                size = self._random.choice(_TINY_SIZES)
+                rest = self._random.sample(plain, max(0, size - len(gold)))
+                tiny = list({d.id: d for d in [*gold, *rest]}.values())
+                with loaded(tiny) as store:
+                    yield self._ask(store, "tiny", ANSWERABLE, group, text, source.qrels[id_])
+                    for kind, other in (
+                        ("other people", self._random.choice(self._others(group))),
+                        ("nonsense", self._nonsense(CONVERSATIONS)),
+                    ):
+                        yield self._ask(store, "tiny", kind, group, other)
+
+    def _domains(self) -> Iterator[Asked]:
+        """All conversations in one store, each question restricted to one."""
+        source = self._sources[CONVERSATIONS]
+        with loaded(source.documents) as store:
+            for group in _groups(source):
+                yield from self._ask_conversation(store, "domain", group, group)
+                for text, id_, _ in [q for q in source.questions if q[2] == group]:
+                    yield self._ask(
+                        store, "lower case", ANSWERABLE, group, text.lower(), source.qrels[id_],
+                        domain=group,
+                    )  # fmt: skip
+                for text in self._random.sample(self._others(group), 160):
+                    yield self._ask(
+                        store, "lower case", "other people", group, text.lower(), domain=group
+                    )
+
+    def _ask_conversation(
+        self, store: LoadedCollection, setting: str, group: str, domain: str | None
+    ) -> Iterator[Asked]:
+        source = self._sources[CONVERSATIONS]
+        for text, id_, of in source.questions:
+            if of == group:
+                yield self._ask(
+                    store, setting, ANSWERABLE, group, text, source.qrels[id_], domain=domain
+                )
+        questions = [(ADVERSARIAL, text) for text, of in source.adversarial if of == group]
+        questions += [("other people", q) for q in self._random.sample(self._others(group), 160)]
+        for name in TEXTS:
+            drawn = self._random.sample(self._sources[name].questions, 30)
+            questions += [("other collection", text) for text, *_ in drawn]
+        questions += [("nonsense", self._nonsense(CONVERSATIONS)) for _ in range(60)]
+        for kind, text in questions:
+            yield self._ask(store, setting, kind, group, text, domain=domain)
+
+    def _texts(self, name: str) -> Iterator[Asked]:
+        source = self._sources[name]
+        others = [other for other in self._sources if other != name]
+        with loaded(source.documents) as store:
+            for text, id_, _ in source.questions[:400]:
+                yield self._ask(store, name, ANSWERABLE, name, text, source.qrels[id_])
+            for other in others:
+                for text, *_ in self._random.sample(self._sources[other].questions, 80):
+                    yield self._ask(store, name, "other collection", name, text)
+            for _ in range(100):
+                yield self._ask(store, name, "nonsense", name, self._nonsense(name))
+            for _ in range(150):
+                yield from self._ask_keywords(store, name, source.documents)
+        for _ in range(30):
+            tiny = self._random.sample(source.documents, self._random.choice(_TINY_SIZES))
+            with loaded(tiny) as store:
+                yield from self._ask_keywords(store, name, tiny)
+
+    def _ask_keywords(
+        self, store: LoadedCollection, name: str, own: Sequence[Document]
+    ) -> Iterator[Asked]:
+        """Words of a text that is there, and of one that is not.
+
+        Where one hit holds them all it is no error to show it.
+        """
+        yield self._ask(store, "keywords", ANSWERABLE, name, self._keywords(own))
+        other = self._random.choice([other for other in self._sources if other != name])
+        foreign = self._keywords(self._sources[other].documents)
+        asked = self._ask(store, "keywords", "other collection", name, foreign)
+        signals = asked.answer["assessment"]["signals"]
+        if signals is None or not signals["complete"]:
+            yield asked
+
+    def _others(self, group: str) -> list[str]:
+        return [text for text, _, of in self._sources[CONVERSATIONS].questions if of != group]
+
+    def _keywords(self, documents: Sequence[Document]) -> str:
+        while True:
+            words = self._random.choice(documents).words.split()
+            words = [word.strip(".,?!:;\"'()[]") for word in words]
+            words = [w for w in words if len(w) > 2 and w.lower() not in STOP_WORDS["english"]]
+            if words:
+                return " ".join(self._random.sample(words, min(len(words), self._draw(1, 3))))
+
+    def _nonsense(self, own: str) -> str:
+        kind = self._random.random()
+        if kind < 0.2:
+            return f"PHRASE_{self._junk().lower()}_{self._junk().upper()}"
+        if kind < 0.4:
+            return " ".join(self._pseudoword() for _ in range(self._draw(2, 6)))
+        if kind < 0.6:
+            form = self._random.choice(_NONSENSE_FORMS)
+            return form.format(*(self._pseudoword() for _ in range(3)))
+        if kind < 0.7:
+            return " ".join(self._junk() for _ in range(self._draw(1, 5)))
+        words = self._words[self._random.choice([other for other in self._words if other != own])]
+        return " ".join(self._random.choice(words) for _ in range(self._draw(5, 9)))
+
+    def _pseudoword(self) -> str:
+        pairs = range(self._draw(2, 4))
+        return "".join(
+            self._random.choice("bcdfghjklmnpqrstvwxz") + self._random.choice("aeiou")
+            for _ in pairs
+        )
+
+    def _junk(self) -> str:
+        return "".join(self._random.choice("bcdfghjkmpqvwxyzQZX") for _ in range(self._draw(4, 9)))
+
+    def _draw(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+    def _ask(
+        self,
+        store: LoadedCollection,
+        setting: str,
+        kind: str,
+        group: str,
+        text: str,
+        gold: Mapping[str, int] | None = None,
+        domain: str | None = None,
+    ) -> Asked:
+        memory = store.memory
+        answer = pipeline.recall(
+            QueryDoc(q=text, domain=domain, abstain=self._abstain, provenance=False),
+            store.principal,
+            snapshot=memory.snapshot,
+            conn=memory.reader(),
+            analyzer=memory.analyzer,
+            model=memory.model,
+            settings=memory.settings,
+        )
+        found = {document for hit in answer["hits"] for document in store.documents[hit["id"]]}
+        return Asked(setting, kind, group, text, answer, not found.isdisjoint(gold or {}))
+
+
+def _read(folder: Path) -> _Source:
+    read = collection.read(folder, kg=False)
+    adversarial = []
+    with (folder / "queries.jsonl").open(encoding="utf-8") as stream:
+        for record in map(json.loads, stream):
+            metadata = record.get("metadata") or {}
+            if metadata.get("category") == 5:
+                adversarial.append((record["text"], metadata["sample"]))
+    return _Source(
+        read.documents,
+        [(query.text, query.id, query.domain or folder.name) for query in read.queries],
+        adversarial,
+        read.qrels,
+    )
+
+
+def _groups(source: _Source) -> list[str]:
+    groups: dict[str, int] = defaultdict(int)
+    for document in source.documents:
+        groups[str(document.domain)] += 1
+    return sorted(groups)

@@ -1,0 +1,328 @@
+"""Screening: does a chunk read like an order to a language model that will recall it?
+
+Deterministic and local: the text is folded to what a reader sees (compatibility forms, invisible
+marks, look-alike letters, split letters, digits for letters), then matched against weighted
+patterns in `screening_rules`. What stands in quotation marks or code and is written about is no
+order. A first look at a few stems lets ordinary text pass in microseconds.
+
+Not here: what becomes of a chunk that is caught (``service/quarantine.py``).
+
+References
+----------
+Unicode Technical Standard 39, "Unicode security mechanisms". Greshake et al., "Not what you've
+signed up for: compromising real-world LLM-integrated applications with indirect prompt
+injection", 2023.
+"""
+
+import base64
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon.ingest import screening_rules as rules
+from brain_daemon.ingest.screening_languages import FOREIGN
+
+CONDEMNED = 2  # points
+_SPLIT = 6  # letters in a row that stand apart
+_MAX_MATCHES = 8  # of one pattern that are looked at: more of the same is no news
+
+# --- folding
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_LOOKALIKES = str.maketrans(
+    "авесһіјкмнорԛѕтуѵԝхԁӏгпьαβγεηικνορτυχωσϲϳᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡıɑøłđħօոսհ",
+    "abechijkmhopqstyvwxdlrnbabyenikvoptuxwocjabcdefghijklmnoprstuvwyzgiaoldhonuh",
+)
+_MIXED = re.compile("[a-z][ʀ-ʟᴀ-ᴢꜰꜱɡɪɴʙ\u0370-\u058f]|[ʀ-ʟᴀ-ᴢꜰꜱɡɪɴʙ\u0370-\u058f][a-z]|[ᴀ-ᴢ]")
+_NON_ASCII = re.compile("[^\x00-\x7f]+")
+_SCRIPTS = re.compile("[\u0400-\u1fff\u3040-\ud7ff]")  # those of the stems that are not Latin
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*|·/,][^\W\d_]){2,}(?![^\W_])")
+_LEET_WORD = re.compile(r"\S+@\S+\.\w+|[a-z0-9@$]*(?:[a-z][0134578@$]|[0134578@$][a-z])[a-z0-9@$]*")
+_LEET = str.maketrans("0134578@$", "oieastbas")
+_SQUEEZE = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0134578@$", b"abcdefghijklmnopqrstuvwxyzoieastbas"
+)
+_DROPPED = bytes(b for b in range(128) if not chr(b).isalnum() and chr(b) not in "@$")
+_CONTRACTED = re.compile(r"\byou['’]re\b")
+_SPACES = re.compile(r"[^\S\n]{2,}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+
+
+def fold(text: str) -> str:
+    """Give a text as it is matched: what a reader sees, in small letters without accents.
+
+    Line breaks and punctuation stay. Letters of another script that look like Latin ones are
+    taken for them where they stand in one word with Latin ones.
+    """
+    if text.isascii():
+        return text.lower()
+    runs = {run: _folded_run(run) for run in set(_NON_ASCII.findall(text))}
+    folded = _NON_ASCII.sub(lambda match: runs[match.group()], text).lower()
+    has_lookalikes = any(not _LOOKALIKES.keys().isdisjoint(map(ord, r)) for r in runs.values())
+    return folded.translate(_LOOKALIKES) if has_lookalikes and _MIXED.search(folded) else folded
+
+
+@lru_cache(maxsize=8192)
+def _folded_run(run: str) -> str:
+    """Fold neighbouring characters outside ASCII."""
+    tags = (
+        "" if "\U0001f3f4" in run else "".join(c for c in run if "\U000e0020" <= c <= "\U000e007e")
+    )
+    hidden = "\n" + "".join(chr(ord(c) - 0xE0000) for c in tags) + "\n" if tags else ""
+    seen = unicodedata.normalize("NFKC", _INVISIBLE.sub("", run)).casefold()
+    return "".join(c for c in unicodedata.normalize("NFKD", seen) if not _is_mark(c)) + hidden
+
+
+def squeeze(folded: str) -> bytes:
+    """Give the Latin letters alone, digits read as the letters that they may stand for."""
+    return folded.encode("ascii", "ignore").translate(_SQUEEZE, _DROPPED)
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) == "Mn"
+
+
+def _joined(match: re.Match[str]) -> str:
+    return match.group()[::2]
+
+
+def _unleet(match: re.Match[str]) -> str:
+    word = match.group()
+    return word if "." in word else word.replace("11", "ll").translate(_LEET)
+
+
+# --- the rules, folded like the texts
+
+
+class _Rule(NamedTuple):
+    name: str
+    points: int
+    anchors: frozenset[str]
+    others: tuple[tuple[bytes, ...], ...]
+    is_order: bool  # counts only where an order may begin
+    pattern: re.Pattern[str]
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    decomposed = unicodedata.normalize("NFKD", pattern)
+    kept = "".join(c for c in decomposed if not _is_mark(c))
+    return re.compile(kept.replace(" ", r"\s"))  # people wrap lines
+
+
+def _rule(name: str, points: int, needs: str, pattern: str) -> _Rule:
+    for macro, stems in rules.STEMS.items():
+        needs = needs.replace(macro, stems)
+    anchors, *others = [column.split() for column in needs.split(" + ")]
+    return _Rule(
+        name,
+        points,
+        frozenset(stem if stem.isalnum() and stem.isascii() else _sign(stem) for stem in anchors),
+        tuple(tuple(stem.encode() for stem in column) for column in others),
+        pattern.startswith(rules.START),
+        _pattern(pattern.removeprefix(rules.START)),
+    )
+
+
+def _sign(stem: str) -> str:
+    return stem if stem.isascii() else fold(stem).replace("|", " ")
+
+
+_RULES = tuple(_rule(*row) for row in (*rules.RULES, *FOREIGN))
+_START, _DISCUSSION, _REPORTED = (
+    _pattern(pattern) for pattern in (rules.START + r"\Z", rules.DISCUSSION, rules.REPORTED)
+)
+_LEAD = 16  # characters before an order that `START` looks at
+_ANCHORS = sorted(set().union(*(rule.anchors for rule in _RULES)))
+_SIGNS = [stem for stem in _ANCHORS if stem.isascii() and not stem.isalnum()]
+_FOREIGN_STEMS = [stem for stem in _ANCHORS if not stem.isascii()]
+_BY_ANCHOR = {stem: [rule for rule in _RULES if stem in rule.anchors] for stem in _ANCHORS}
+
+# Runs of six letters are looked up all at once: one hash a run, one table for all stems.
+_RUN = 6
+# Fibonacci hashing; the shift pushes what follows the six letters out of the product.
+_FACTOR = np.uint64((0x9E3779B97F4A7C15 << 8 * (8 - _RUN)) % 2**64)
+_SLOT_SHIFT = np.uint64(48)
+_COMMON = "etaoinsrhldcumfpgwybvkxjqz"  # letters of English, the commonest first
+
+
+def _slots_of(letters: bytes) -> npt.NDArray[np.uint64]:
+    """Hash every run of six letters; shape (len(letters) - 5,)."""
+    padded = letters + b"\0\0"
+    runs = np.ndarray((len(letters) - _RUN + 1,), "<u8", padded, strides=(1,))
+    return (runs * _FACTOR) >> _SLOT_SHIFT
+
+
+def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, int]]]]:
+    """Put each Latin stem under the hash of its rarest run, with the place of the run in it."""
+    table = np.zeros(1 << 16, np.uint16)
+    groups: list[list[tuple[str, bytes, int]]] = [[]]
+    for stem in _ANCHORS:
+        if not (stem.isascii() and stem.isalnum()):
+            continue
+        runs = [stem[i : i + _RUN] for i in range(len(stem) - _RUN + 1)]
+        rarest = max(runs, key=lambda run: sum(map(_COMMON.index, run)))
+        slot = int(_slots_of(rarest.encode())[0])
+        if not table[slot]:
+            table[slot] = len(groups)
+            groups.append([])
+        groups[table[slot]].append((stem, stem.encode(), runs.index(rarest)))
+    return table, groups
+
+
+_TABLE, _GROUPS = _index_stems()
+# "gnore" and "nstruction" in base64, at each of the three places that they may have.
+_ENCODED = tuple(
+    base64.b64encode(b"\0" * shift + word)[(shift and shift + 1) : -4].decode()
+    for word in (b"gnore all", b"nstruction")
+    for shift in range(3)
+)
+_SQUEEZED_ORDER = re.compile(
+    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|every|the|your|my|of)*"
+    r"(?:previous|prior|earlier|above|preceding)(?:system)?(?:instruction|prompt|directive|rule|guideline)"
+    r"|(?:reveal|print|show|tellme)(?:the|your|full)*systemprompt"
+)
+
+
+def screen(text: str) -> str:
+    """Say why a text is to be held back.
+
+    Parameters
+    ----------
+    text : str
+        A chunk with whatever is shown beside it: title, headings, names.
+
+    Returns
+    -------
+    str
+        Names of the rules that condemn it, sorted, joined by ", "; empty for ordinary text.
+    """
+    folded = fold(text)
+    for stem in _ENCODED:
+        if stem in text:
+            for decoded in _decoded(text):
+                if reason := screen(decoded):
+                    return f"encoded, {reason}"
+    tried = _rules_for(folded)
+    if not tried:
+        return ""
+    best = {rule.name: rule.points for rule in sorted(tried, key=attrgetter("points"))}
+    if sum(best.values()) < CONDEMNED:
+        return ""
+    return _judge(folded, tried)
+
+
+def _rules_for(folded: str) -> list[_Rule]:
+    """The first look: which rules have their stems in a text? Most texts end here."""
+    found = [sign for sign in _SIGNS if sign[-1] in folded and sign in folded]
+    if not folded.isascii() and _SCRIPTS.search(folded):
+        found += [stem for stem in _FOREIGN_STEMS if stem in folded]
+    letters = squeeze(folded)
+    if len(letters) >= _RUN:
+        groups = _TABLE.take(_slots_of(letters))
+        places = np.flatnonzero(groups)
+        for place, group in zip(places.tolist(), groups[places].tolist(), strict=True):
+            for stem, encoded, offset in _GROUPS[group]:
+                if place >= offset and letters.startswith(encoded, place - offset):
+                    found.append(stem)
+    rules_found = dict.fromkeys(rule for stem in found for rule in _BY_ANCHOR[stem])
+    return [
+        rule
+        for rule in rules_found
+        if all(any(stem in letters for stem in column) for column in rule.others)
+    ]
+
+
+def _decoded(text: str) -> Iterator[str]:
+    for match in _BASE64.finditer(text):
+        run = match.group().rstrip("=")
+        raw = base64.b64decode(run[: len(run) // 4 * 4])
+        if (decoded := raw.decode("utf-8", "ignore")).isprintable():
+            yield decoded
+
+
+def _judge(folded: str, tried: Sequence[_Rule]) -> str:
+    joined = _SPACES.sub(" ", _SPACED.sub(_joined, folded))
+    plain = _CONTRACTED.sub("you are", _LEET_WORD.sub(_unleet, joined))
+    points: dict[str, int] = {}
+    runs_together = any(len(match.group()) > 2 * _SPLIT for match in _SPACED.finditer(folded))
+    if runs_together and _SQUEEZED_ORDER.search(squeeze(plain).decode()):
+        points["split"] = CONDEMNED  # no word boundary is left to match on
+    for rule in tried:
+        if points.get(rule.name, 0) >= rule.points:
+            continue
+        for number, match in enumerate(rule.pattern.finditer(plain)):
+            if number == _MAX_MATCHES:
+                break
+            start, end = match.span()
+            if rule.is_order and not _START.search(plain, max(0, start - _LEAD), start):
+                continue
+            if not _is_mentioned(plain, start, end):
+                points[rule.name] = rule.points
+                break
+    if sum(points.values()) < CONDEMNED:
+        return ""
+    return ", ".join(sorted(points))
+
+
+# --- use and mention
+
+_PAIRS = {
+    '"': '"',
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "‘": "’",
+    "'": "'",
+    "`": "`",
+    "「": "」",
+    "*": "*",
+    "|": "|",
+}
+# An apostrophe within a word is no quotation mark.
+_MARKS = {
+    opening: re.compile(r"(?<!\w)'|'(?!\w)" if opening == "'" else re.escape(opening))
+    for opening, closings in _PAIRS.items()
+    if opening in closings
+}
+
+
+def _is_mentioned(text: str, start: int, end: int) -> bool:
+    """Tell whether a match is quoted by somebody who writes about it, or reported."""
+    paragraph_start = text.rfind("\n\n", 0, start) + 1
+    paragraph_end = text.find("\n\n", end)
+    if paragraph_end < 0:
+        paragraph_end = len(text)
+    if text.count("```", 0, start) % 2:
+        outside = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.S)
+        return _DISCUSSION.search(outside) is not None
+    before, after = text[paragraph_start:start], text[end:paragraph_end]
+    for opening, closings in _PAIRS.items():
+        line_start = before.rfind("\n") + 1 if opening == "|" else 0  # a cell ends with its line
+        place = _last_opening(before[line_start:], opening, closings)
+        if place < 0:
+            continue
+        closing = min((i for c in closings if (i := after.find(c)) >= 0), default=-1)
+        if closing >= 0 and _DISCUSSION.search(
+            f"{before[: line_start + place]} \n {after[closing + 1 :]}"
+        ):
+            return True
+    sentence = re.split(r"[.!?\n]", before)[-1]
+    return _REPORTED.search(sentence) is not None
+
+
+def _last_opening(before: str, opening: str, closings: str) -> int:
+    """Place of the quotation mark that is open at the end of ``before``; -1 if none is."""
+    if opening in closings:
+        places = [match.start() for match in _MARKS[opening].finditer(before)]
+        return places[-1] if len(places) % 2 else -1
+    place = before.rfind(opening)
+    return place if place > max(before.rfind(c) for c in closings) else -1

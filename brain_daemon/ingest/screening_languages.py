@@ -1,0 +1,162 @@
+"""The orders of `screening_rules` in other languages than English; the table has the same form.
+
+People write them as nominal sentences less often than in English, so where an order may begin is
+not looked at: that it is only quoted is told by its quotation marks.
+"""
+
+# fmt: off
+FOREIGN: tuple[tuple[str, int, str, str], ...] = (
+    ("override", 2, "ignorier missacht vergiss + anweis richtlin instruk regeln befehl",
+     r"(?:(?:ignorier\w*|missachte\w*|vergiss)\W+(?:\w+\W+){0,3}?(?:vorherigen?|"
+     r"bisherigen?|obigen|früheren)\W+(?:\w+\W+)?(?:anweisung|richtlinie|instruktion|regeln|"
+     r"befehl))"),
+    ("override", 2, "allesoben allesbisher allesdassdir vergissalles",
+     r"(?:vergiss alles, was dir|ignorier\w* alles (?:oben|bisher))"),
+    ("leak", 2, "systemprompt",
+     r"(?:(?:gib|zeig\w*|nenn\w*|verrat\w*)\W+(?:\w+\W+)?deinen? (?:\w+ )?system-?prompt)"),
+    ("role", 2, "jetztbistdu nunanbistdu",
+     r"(?:(?:ab jetzt|von nun an) bist du ein)"),
+    ("override", 2,
+     "vergissdein ignorieredein oublietes oubliezvos ignoretes ignorezvos olvidatus ignoratus "
+     "ignoraletue dimenticaletue ignoresuas esquecasuas vergeetje negeerje zignorujswoje zapomnijo",
+     r"\b(?:(?:vergiss|ignoriere) deine|(?:oublie|ignore) tes|(?:oubliez|ignorez) vos|(?:olvida|"
+     r"ignora) tus|(?:ignora|dimentica) le tue|(?:ignore|esqueça) suas|(?:vergeet|negeer) je|"
+     r"(?:zignoruj|zapomnij o) swo\w+) (?:\w+ )?(?:regeln|anweisungen|richtlinien|règles|consignes|"
+     r"instructions|reglas|instrucciones|regole|istruzioni|regras|instruções|regels|instructies|"
+     r"zasad\w*|instrukcj\w+)"),
+    ("leak", 2, "delsistema desistema",
+     r"(?:muestra|muéstrame|dime|mostre|mostra|revela)\w*\W+(?:\w+\W+){0,2}?(?:prompt|mensaje|"
+     r"mensagem)"
+     r"\W+(?:del|de|do) sistema"),
+    ("override", 2, "свои", r"(?:забудь|игнорируй|отбрось) свои (?:правила|инструкции|указания)"),
+    ("override", 2, "你的规则 你的指令 你的指示", r"(?:忽略|无视|忘记)你的(?:规则|指令|指示)"),
+    ("override", 2, "alleswas", r"\bignoriere alles, was (?:vorher|oben|bisher|davor)"),
+    ("override", 2,
+     "plustes plusvos", r"\bne sui(?:s|vez) plus (?:tes|vos) (?:instructions|consignes|"
+     r"règles)"),
+    ("override", 2, "cualquierregla cualquierinstr todaregla todainstr",
+     r"\bignora (?:cualquier|toda) (?:regla|instrucción)"),
+    ("override", 2, "ogniregola ogniistruz", r"\bignora ogni (?:regola|istruzione)"),
+    ("role", 2, "gehorchstdu antwortestdu ignorierstdu",
+     r"(?:ab sofort|ab jetzt|von nun an)\W+(?:gehorchst|antwortest|ignorierst) du"),
+    ("leak", 2, "tesinstructions vosinstructions tesconsignes vosconsignes",
+     r"(?:révèle|affiche|montre|donne|dis)[sz]?(?:-moi)? (?:tes|vos) (?:instructions|consignes)"),
+    ("memory", 2, "dumusstimmer",
+     r"(?:merke? dir:? du musst immer)"),
+    ("hide", 1, "nutzernichts",
+     r"(?:dem (?:nutzer|benutzer) nichts)"),
+    ("override", 2, "ignore oublie comptede + instruc consigne directive regles",
+     r"(?:(?:ignore[sz]?|oublie[sz]?|ne tene?z? pas compte de)\W+(?:\w+\W+){0,2}?"
+     r"(?:instructions|consignes|directives|règles)\W+(?:\w+\W+)?(?:précédentes|antérieures|"
+     r"ci-dessus))"),
+    ("override", 2, "oublietout oublieztout",
+     r"(?:oublie[sz]? tout ce qu['’]on)"),
+    ("leak", 2, "tonprompt votreprompt",
+     r"(?:(?:affiche|montre|révèle|donne)[sz]?\W+(?:\w+\W+)?(?:ton|votre) prompt)"),
+    ("role", 2, "partirdemaintenant",
+     r"(?:à partir de maintenant, (?:tu es|vous êtes) une? (?:ia|assistant))"),
+    ("hide", 1, "utilisateur",
+     r"(?:n['’]informe[sz]? pas l['’]utilisateur|sans (?:en )?informer l['’]utilisateur)"),
+    ("exfiltrate", 1, "envoie",
+     r"(?:envoie[sz]?\W+(?:\w+\W+){0,2}(?:conversation|mots de passe))"),
+    ("override", 2, "ignora ignore olvida casoomiso descarta + instruc ordenes directri",
+     r"(?:(?:ignor[ae]|olvida|haz caso omiso de|descarta)\W+(?:\w+\W+){0,2}?"
+     r"(?:instrucciones|órdenes|directrices)\W+(?:anteriores|previas))"),
+    ("override", 2, "olvidatodo",
+     r"(?:olvida todo lo que te)"),
+    ("leak", 2, "tuprompt delsistema",
+     r"(?:(?:muestra|revela|dime|imprime)\W+tu prompt|(?:prompt|mensaje) del sistema completo)"),
+    ("role", 2, "apartirdeahora",
+     r"(?:a partir de ahora (?:eres|serás) una? (?:ia|asistente))"),
+    ("hide", 1, "alusuario",
+     r"(?:no le digas al usuario|sin (?:avisar|informar) al usuario)"),
+    ("exfiltrate", 1, "enviasus contrasen",
+     r"(?:envía sus datos|envía (?:\w+ ){0,2}contraseñas)"),
+    ("override", 2, "ignora dimentica trascura + istruzion direttiv tuttoquello",
+     r"(?:(?:ignora|dimentica|trascura)\W+(?:\w+\W+){0,2}?(?:istruzioni|direttive)"
+     r"\W+precedenti|dimentica tutto quello che ti)"),
+    ("leak", 2, "tuoprompt",
+     r"(?:(?:rivela|mostra|stampa)\W+(?:il )?tuo prompt)"),
+    ("role", 2, "daorainpoi",
+     r"(?:da ora in poi sei un)"),
+    ("override", 2, "ignore esqueca desconsidere + instruc ordens tudoo",
+     r"(?:(?:ignore|esqueça|desconsidere)\W+(?:\w+\W+){0,2}?(?:instruções|ordens)\W+"
+     r"anteriores|esqueça tudo o que)"),
+    ("leak", 2, "seuprompt",
+     r"(?:(?:mostre|revele|exiba)\W+(?:o )?seu prompt)"),
+    ("role", 2, "apartirdeagora",
+     r"(?:a partir de agora você é uma? (?:ia|assistente))"),
+    ("override", 2, "negeer vergeet + instructies opdrachten alleswat",
+     r"(?:(?:negeer|vergeet)\W+(?:\w+\W+){0,2}?(?:vorige|eerdere|voorgaande) "
+     r"(?:instructies|opdrachten)|vergeet alles wat je)"),
+    ("leak", 2, "systeemprompt",
+     r"(?:(?:toon|geef|onthul) (?:je|jouw|uw) systeem-?prompt)"),
+    ("role", 2, "vanafnubenje",
+     r"(?:vanaf nu ben je een (?:ai|assistent))"),
+    ("override", 2, "zignoruj zapomnij + poprzed wszystkim",
+     r"(?:(?:zignoruj|zapomnij)\W+(?:\w+\W+){0,2}?poprzednie (?:instrukcje|polecenia)"
+     r"|zapomnij o wszystkim, co)"),
+    ("leak", 2, "swojprompt",
+     r"(?:(?:pokaż|ujawnij|wypisz) swój prompt)"),
+    ("role", 2, "odterazjestes",
+     r"(?:od teraz jesteś (?:sztuczną|asystentem|ai\b))"),
+    ("override", 2, "onceki soylenen + talimat komut unut",
+     r"(?:önceki (?:tüm )?(?:talimat|komut)\w* (?:yok say|unut|göz ardı et)|"
+     r"daha önce söylenen her şeyi unut)"),
+    ("leak", 2, "sistemkomut sistemistem sistemprompt",
+     r"(?:sistem (?:komut|istem|prompt)\w* (?:\w+ ){0,2}(?:göster|yazdır))"),
+    ("role", 2, "yapayzeka",
+     r"(?:bundan sonra (?:\w+ ){0,4}yapay zeka)"),
+    ("override", 2, "ignorera glomallt + instruktion alltdu",
+     r"(?:ignorera (?:\w+ ){0,2}tidigare instruktioner|glöm allt du)"),
+    ("leak", 2, "dinsystem",
+     r"(?:(?:visa|avslöja) din system-?prompt)"),
+    ("override", 2, "игнорир забудь отбрось",
+     r"(?:(?:игнорируй|забудь|отбрось)\w*\W+(?:\w+\W+){0,2}?(?:предыдущие|прежние|"
+     r"прошлые) (?:инструкции|указания|правила)|забудь всё, что тебе)"),
+    ("leak", 2, "системный",
+     r"(?:(?:покажи|выведи|раскрой)\w*\W+(?:свой )?системный промпт)"),
+    ("role", 2, "ты",
+     r"(?:(?:с этого момента|отныне|теперь) ты (?:ии|бот|ассистент|модель))"),
+    ("hide", 1, "пользователю",
+     r"(?:не (?:сообщай|говори) пользователю)"),
+    ("exfiltrate", 1, "отправь",
+     r"(?:отправь (?:\w+ ){0,2}парол)"),
+    ("override", 2, "ігноруй забудь",
+     r"(?:(?:ігноруй|забудь)\w*\W+(?:\w+\W+){0,2}?попередні (?:інструкції|вказівки)|"
+     r"забудь усе, що тобі)"),
+    ("override", 2, "忽略 无视 忘记",
+     r"(?:(?:忽略|无视|忘记)(?:你)?(?:之前|上面|以上|先前|此前)的?(?:所有|全部|一切)?的?"
+     r"(?:指令|指示|命令|规则)|忘记你之前被告知)"),
+    ("leak", 2, "系统提示",
+     r"(?:(?:输出|显示|告诉我|透露)你的系统提示)"),
+    ("role", 2, "从现在",
+     r"(?:从现在(?:起|开始),你是)"),
+    ("hide", 1, "告诉用户",
+     r"(?:不要告诉用户)"),
+    ("exfiltrate", 1, "密码 对话",
+     r"(?:把(?:所有|全部)?(?:密码|对话)(?:发送|发)到)"),
+    ("override", 2, "指示 命令",
+     r"(?:(?:これまで|以前|上記|前)の(?:すべての)?(?:指示|命令)を(?:すべて)?"
+     r"(?:無視|忘れ))"),
+    ("leak", 2, "プロンプト",
+     r"(?:システムプロンプトを(?:そのまま)?(?:表示|出力|教え))"),
+    ("role", 2, "今からあなた",
+     r"(?:今からあなたは.{0,8}ai)"),
+    ("override", 2, "이전",
+     r"(?:이전의? ?(?:모든 ?)?(?:지시|명령)\w* (?:무시|잊))"),
+    ("leak", 2, "프롬프트",
+     r"(?:시스템 프롬프트를 (?:그대로 )?(?:출력|보여|알려))"),
+    ("role", 2, "지금부터",
+     r"(?:지금부터 (?:너는|당신은)[^.\n]{0,40}ai)"),
+    ("override", 2, "تجاهل",
+     r"(?:تجاهل (?:جميع |كل )?التعليمات السابقة)"),
+    ("leak", 2, "موجه",
+     r"(?:(?:اعرض|اكشف|اطبع) موجه النظام)"),
+    ("role", 2, "أنت|ذكاء",
+     r"(?:من الآن فصاعدا أنت ذكاء)"),
+    ("override", 2, "पिछले",
+     r"(?:पिछले सभी निर्देशों को अनदेखा|पिछले सभी निर्देश भूल)"),
+    ("leak", 2, "प्रॉम्प्ट",
+     r"(?:अपना सिस्टम प्रॉम्प्ट)"),
+)

@@ -1,0 +1,148 @@
+"""What a write repeats: echoes of what was recalled, and near-duplicates, which are only reported.
+
+An echo is recalled text written back as it was: storing it would make a memory look confirmed by
+itself. Nothing is merged but what is the same to the letter, white space and quotation aside: two
+facts may differ in one word. Both look through the writer's own eyes and never tell of others'
+memories. Recalled text in other words is a new memory.
+"""
+
+import re
+from typing import Any
+
+import apsw
+import numpy as np
+
+from brain_daemon._ext import bm25
+from brain_daemon.errors import Conflict
+from brain_daemon.index.visibility import Filters
+from brain_daemon.model import PreparedChunk, PreparedDocument, Principal, StoredChunk, Tags
+from brain_daemon.recall import lexical, vector
+from brain_daemon.service.memory import Memory
+from brain_daemon.store import chunks
+from brain_daemon.timestamps import now_us
+
+NEAR_COSINE = 0.9
+MAX_NEAR = 5
+CHECKED_CHUNKS = 4  # of a document: looking for the like of a chunk is one vector search
+_ECHO_TERMS = 8  # the rarest words of a text; what holds it whole holds them
+_ECHO_CANDIDATES = 8
+
+_RENDERING = re.compile(r"\s*<untrusted-data [0-9a-f]+>.*</untrusted-data [0-9a-f]+>\s*", re.DOTALL)
+_QUOTED_LINE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
+_QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“"}
+
+
+def find_echo(
+    memory: Memory, document: PreparedDocument, principal: Principal
+) -> StoredChunk | None:
+    """Find the visible chunk that a text without a uri or statements of its own repeats.
+
+    Raises
+    ------
+    Conflict
+        The text is a block that ``render`` made.
+    """
+    (first, *more) = document.chunks
+    if _RENDERING.fullmatch(first.text):
+        raise Conflict(
+            "the text is a block of recalled memories, which are stored already; store what is new "
+            "about them in words of its own"
+        )
+    if more:
+        return None
+    wanted = _bare(first.text)
+    for chunk in _holding(memory, first, document.tags, principal):
+        if (
+            _bare(chunk.text) == wanted
+            and document.title in ("", chunk.title)
+            and document.tags.owner == chunk.tags.owner  # another's may leave without asking
+            and _adds_nothing(document.tags, chunk.tags)
+        ):
+            return chunk
+    return None
+
+
+def stands(connection: apsw.Connection, echo: StoredChunk) -> bool:
+    """Tell whether the chunk is still stored: a forget may have come between."""
+    return bool(chunks.fetch(connection, (echo.id,)))
+
+
+def near_duplicates(
+    memory: Memory, document: PreparedDocument, principal: Principal
+) -> list[dict[str, Any]]:
+    """List visible chunks of the same domain that say nearly the same, the nearest first.
+
+    Only what was stored before, and of a long document only what its first chunks resemble; its
+    own earlier revision is left out.
+    """
+    snapshot = memory.snapshot
+    settings = memory.settings
+    visible = snapshot.visible(principal, Filters(domain=document.tags.domain), now_us())
+    cosines: dict[int, float] = {}
+    for chunk in document.chunks[:CHECKED_CHUNKS]:
+        found = vector.search(
+            snapshot.vectors,
+            chunk.vector,
+            chunk.scale,
+            visible.mask,
+            depth=MAX_NEAR,
+            exact_rows=settings["recall_exact_rows"],
+            candidates=settings["recall_bit_candidates"],
+        )
+        for row, cosine in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+            if cosine >= NEAR_COSINE:
+                chunk_id = int(snapshot.rows.chunk_id[row])
+                cosines[chunk_id] = max(cosine, cosines.get(chunk_id, 0.0))
+    if not cosines:
+        return []
+    texts = {chunk.text for chunk in document.chunks}
+    own = (document.uri, document.tags.owner)
+    records: list[dict[str, Any]] = [
+        {
+            "id": chunk.id,
+            "document_id": chunk.document_id,
+            "uri": chunk.uri,
+            "cosine": min(cosines[chunk.id], 1.0),
+            "identical": chunk.text in texts,
+        }
+        for chunk in chunks.fetch(memory.reader(), sorted(cosines))
+        if (chunk.uri, chunk.tags.owner) != own
+    ]
+    records.sort(key=lambda record: (-record["cosine"], record["id"]))
+    return records[:MAX_NEAR]
+
+
+def _holding(
+    memory: Memory, chunk: PreparedChunk, tags: Tags, principal: Principal
+) -> list[StoredChunk]:
+    """Visible chunks that hold the rarest words of a text, the best first."""
+    snapshot = memory.snapshot
+    terms = " ".join(dict.fromkeys(chunk.terms.body.split(" "))).encode()
+    term_ids = snapshot.vocabulary.lookup(terms)
+    if not len(term_ids) or (term_ids < 0).any():  # a word that nothing stored has
+        return []
+    frequencies = bm25.document_frequencies(snapshot.postings, term_ids, snapshot.rows.alive)
+    rarest = term_ids[np.argsort(frequencies, kind="stable")[:_ECHO_TERMS]]
+    visible = snapshot.visible(principal, Filters(domain=tags.domain), now_us())
+    found = lexical.search(snapshot, rarest, visible.mask, depth=_ECHO_CANDIDATES)
+    return chunks.fetch(memory.reader(), snapshot.rows.chunk_id[found.rows].tolist())
+
+
+def _bare(text: str) -> str:
+    """A text without the white space and the marks of quotation around it."""
+    bare = " ".join(_QUOTED_LINE.sub("", text).split())
+    if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:
+        bare = bare[1:-1].strip()
+    return bare
+
+
+def _adds_nothing(new: Tags, old: Tags) -> bool:
+    """Whether a repetition says nothing about the text that the stored memory does not."""
+    return (
+        (new.domain, new.access_scope) == (old.domain, old.access_scope)
+        and new.node_kind in (None, old.node_kind)
+        and new.lawful_basis in (None, old.lawful_basis)
+        and new.region in (None, old.region)
+        and new.pii in (False, old.pii)
+        and new.expires_at_us in (None, old.expires_at_us)
+    )

@@ -1,0 +1,106 @@
+"""Operations on chunks in quarantine: listing, releasing and deleting them.
+
+A chunk is there because `ingest.screening` took it for an order to a model. It is in no answer
+until an operator releases it. Operators see where such chunks stand and why; their text is for
+their owner and for admins.
+"""
+
+import logging
+from typing import Annotated, Any
+
+import apsw
+import msgspec
+
+from brain_daemon.errors import NotFound
+from brain_daemon.index.snapshot import Change
+from brain_daemon.model import Principal, StoredChunk
+from brain_daemon.recall.evidence import tags_record
+from brain_daemon.service.memory import Memory
+from brain_daemon.service.operation import Cursor, Id, Operation
+from brain_daemon.service.policy import may_change
+from brain_daemon.service.writer import WriteJob
+from brain_daemon.store import quarantine as stored
+from brain_daemon.timestamps import now_us
+
+log = logging.getLogger(__name__)
+
+MAX_PAGE = 1000
+
+
+class QuarantineListParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    after: Cursor = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)] = 100
+
+
+class QuarantineParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    id: Id
+
+
+def list_chunks(
+    memory: Memory, params: QuarantineListParams, principal: Principal
+) -> dict[str, Any]:
+    """List what is held back, by chunk id, a page at a time."""
+    page = stored.page(memory.reader(), params.after, params.limit)
+    return {
+        "chunks": [_record(chunk, principal) for chunk in page],
+        "next": page[-1].id if len(page) == params.limit else None,
+        "n_quarantined": stored.count(memory.reader()),
+    }
+
+
+def release(memory: Memory, params: QuarantineParams, principal: Principal) -> WriteJob:
+    """Let a chunk out; recall finds it from the answer on."""
+
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
+        chunk = stored.release(connection, params.id, _actor(principal), now_us())
+        if chunk is None:
+            raise _not_there(params.id)
+        log.info("quarantine: %s released chunk %d", principal.name, params.id)
+        result = {"id": chunk.id, "document_id": chunk.document_id, "reason": chunk.flag_reason}
+        return result, [Change.release(chunk.id)]
+
+    return WriteJob(apply)
+
+
+def delete(memory: Memory, params: QuarantineParams, principal: Principal) -> WriteJob:
+    """Remove a chunk from the store, and its document with the last one."""
+
+    def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
+        removal = stored.delete(connection, params.id, _actor(principal), now_us())
+        if removal is None:
+            raise _not_there(params.id)
+        log.info("quarantine: %s deleted chunk %d", principal.name, params.id)
+        return {"chunk_ids": removal.chunk_ids}, [Change.removal(removal.chunk_ids)]
+
+    return WriteJob(apply)
+
+
+def _record(chunk: StoredChunk, principal: Principal) -> dict[str, Any]:
+    tags = tags_record(chunk.tags)
+    record = {
+        "id": chunk.id,
+        "document_id": chunk.document_id,
+        "reason": chunk.flag_reason,
+        "lines": [chunk.line_start, chunk.line_end],
+        **{name: tags[name] for name in ("source", "domain", "owner", "created_at")},
+        "writer": chunk.writer,
+        "text": None,
+    }
+    if may_change(principal, chunk.tags):
+        record |= {"uri": chunk.uri, "title": chunk.title, "text": chunk.text, "untrusted": True}
+    return record
+
+
+def _actor(principal: Principal) -> dict[str, Any]:
+    return {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
+
+
+def _not_there(chunk_id: int) -> NotFound:
+    return NotFound(f"no chunk {chunk_id} is in quarantine", id=chunk_id)
+
+
+OPERATIONS = (
+    Operation("quarantine.list", QuarantineListParams, list_chunks, "operator"),
+    Operation("quarantine.release", QuarantineParams, release, "operator", writes=True),
+    Operation("quarantine.delete", QuarantineParams, delete, "operator", writes=True),
+)

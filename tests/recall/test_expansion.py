@@ -1,0 +1,151 @@
+"""The second lexical pass: when it fires, whose words it takes, and what it tells."""
+
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from brain_daemon.recall import expansion
+from brain_daemon.recall.query import QueryDoc
+from brain_daemon.recall.tuning import TUNED
+from tests.index.stores import ALICE, ANALYZER, BOB
+from tests.recall.memories import Memories
+
+Q = "kestrel"
+
+
+@pytest.fixture
+def filled(memories: Memories) -> Memories:
+    """Forty texts that share no word, one that answers, one that only its words lead to."""
+    for i in range(40):
+        memories.add(f"alpha{i} beta{i} gamma{i} delta{i}", embedding=-memories.model.embed(Q))
+    memories.add("The kestrel of the tower wants falconry gloves", uri="answer")
+    memories.add("Falconry gloves are of leather", uri="beyond", embedding=-memories.model.embed(Q))
+    return memories
+
+
+def recall(memories: Memories, q: str, *principal: Any, **params: Any) -> dict[str, Any]:
+    """Recall that answers in any case."""
+    if "abstain" in QueryDoc.__struct_fields__:
+        params["abstain"] = False
+    return memories.recall(q, *principal, **params)
+
+
+def uris(answer: dict[str, Any]) -> list[str]:
+    return [hit["uri"] for hit in answer["hits"]]
+
+
+def test_it_fires_and_finds_what_shares_the_words_of_the_best(filled: Memories) -> None:
+    answer = recall(filled, Q)
+    told = answer["expansion"]
+    assert told["fired"]
+    assert told["reason"] == "the best hit is #1 of the vector list and #1 of the lexical one"
+    assert [term["term"] for term in told["terms"]] == ["falconri", "glove"]
+    assert told["feedback"] == [answer["hits"][0]["id"]]
+    assert uris(answer) == ["answer", "beyond"]
+    best, beyond = (hit["provenance"] for hit in answer["hits"])
+    assert best["expansion"] == {
+        "rank": 1,
+        "bm25": pytest.approx(best["lexical"]["bm25"] / 4, rel=0.5),
+        "terms": ["falconri", "glove"],
+    }
+    assert beyond["expansion"] == {"rank": None, "bm25": None, "terms": ["falconri", "glove"]}
+    assert beyond["lexical"]["rank"] == 2
+    assert beyond["lexical"]["terms"] == []
+    for provenance in (best, beyond):
+        ranks = [
+            provenance[leg]["rank"] for leg in ("vector", "lexical", "graph") if provenance[leg]
+        ]
+        assert provenance["fused"] == sum(1 / (60 + rank) for rank in ranks)
+
+
+def test_without_it_the_first_pass_stands(filled: Memories) -> None:
+    answer = recall(filled, Q, expand=False)
+    assert answer["expansion"] == {
+        "fired": False,
+        "reason": "disabled by request",
+        "terms": [],
+        "feedback": [],
+    }
+    assert uris(answer) == ["answer"]
+    assert answer["hits"][0]["provenance"]["expansion"] is None
+    assert answer["legs"]["lexical"]["candidates"] == 1
+
+
+def test_terms_are_weighed_by_share_and_idf(filled: Memories) -> None:
+    filled.add("More gloves", embedding=-filled.model.embed(Q))
+    answer = recall(filled, Q)
+    score = answer["hits"][0]["score"]
+    n_terms = len(ANALYZER.index("", "The kestrel of the tower wants falconry gloves").body.split())
+    first = recall(filled, Q, expand=False)["hits"][0]["score"]
+    assert score == first
+    assert answer["expansion"]["terms"] == [
+        {"term": "falconri", "weight": pytest.approx(first / n_terms * log(43 / 2))},
+        {"term": "glove", "weight": pytest.approx(first / n_terms * log(43 / 3))},
+    ]
+
+
+def test_the_gate_is_shut_where_the_vector_leg_does_not_have_the_best(filled: Memories) -> None:
+    nowhere = np.zeros(filled.model.dim, np.float32)
+    filled.add("osprey harbour gloves", embedding=nowhere, names=["Osprey Harbour"])
+    told = recall(filled, "osprey harbour")["expansion"]
+    assert not told["fired"]
+    assert "vector list" in told["reason"]
+
+
+@pytest.mark.parametrize("n_nearer", [2, 3])
+def test_the_gate_is_a_rank_by_the_cosine_of_the_question_as_asked(
+    filled: Memories, n_nearer: int
+) -> None:
+    for i in range(n_nearer):
+        filled.add(f"nothing alike {i}", embedding=filled.model.embed(Q))
+    answer = recall(filled, Q)
+    assert answer["hits"][0]["uri"] == "answer"
+    assert answer["expansion"]["fired"] is (n_nearer == 2)
+    if not answer["expansion"]["fired"]:
+        assert answer["expansion"]["reason"] == "the best hit is only #4 of the vector list"
+
+
+def test_the_gate_needs_the_lexical_list(filled: Memories) -> None:
+    told = recall(filled, "zzqxv")["expansion"]
+    assert not told["fired"]
+    assert told["reason"] in ("nothing was found", "the best hit is not in the lexical list")
+
+
+def test_nothing_to_add_is_told(memories: Memories) -> None:
+    memories.add("The kestrel of the tower")
+    told = recall(memories, Q)["expansion"]
+    assert told["reason"] == "the best hits have no word beside the query's that others have"
+
+
+def test_an_empty_store_has_no_second_pass(memories: Memories) -> None:
+    assert recall(memories, Q)["expansion"]["reason"] == "nothing was found"
+
+
+def test_words_come_from_visible_rows_only(filled: Memories) -> None:
+    """Bob's text is the best of all for the question; only Bob may learn of its words."""
+    same = filled.model.embed(Q)
+    for uri in ("secret", "other"):
+        filled.add("kestrel kestrel xylotheque", owner="bob", uri=uri, embedding=same)
+    mine = recall(filled, Q, ALICE)["expansion"]
+    assert mine["fired"]
+    assert "xylothequ" not in [term["term"] for term in mine["terms"]]
+    theirs = recall(filled, Q, BOB)["expansion"]
+    assert [term["term"] for term in theirs["terms"]] == ["xylothequ"]
+
+
+def test_an_exclusion_holds_in_the_second_pass(filled: Memories) -> None:
+    assert uris(recall(filled, f"{Q} -leather")) == ["answer"]
+    assert recall(filled, f"{Q} -leather")["expansion"]["fired"]
+
+
+def test_words_that_are_everywhere_or_nowhere_else_are_not_added(filled: Memories) -> None:
+    for i in range(8):
+        filled.add(f"gloves of kind{i}", embedding=-filled.model.embed(Q))
+    terms = [t["term"] for t in recall(filled, Q)["expansion"]["terms"]]
+    assert terms == ["falconri"]  # "want" stands in one chunk, "glove" in ten of fifty
+
+
+def test_the_tuning_switches_it_off() -> None:
+    assert TUNED.expansion_passages == expansion.PASSAGES > 0
