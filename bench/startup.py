@@ -17,7 +17,7 @@ def measure_startup(daemon: Daemon, question: str) -> dict[str, Any]:
         started = time.perf_counter()
         daemon.start()
         with daemon.connect() as wire:
-            answer = wire.call("recall", q=question)
+            answer = wire.call("recall", q=question, abstain=False)
         wall_ms.append((time.perf_counter() - started) * 1e3)
         cpu_ms.append(daemon.cpu_ns() / 1e6)
         assert answer["hits"], "the first answer is empty"
