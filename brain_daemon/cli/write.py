@@ -58,7 +58,7 @@ def remember_command(text: str, as_json: bool, **tags: Any) -> None:
         if value is not None and value is not False and value != ()
     }
     with daemon() as client:
-        result = client.call("remember", text=text, **given)
+        result = client.call("remember", text=text, near_duplicates=True, **given)
     if as_json:
         print_json(result)
     else:

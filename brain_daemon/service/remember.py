@@ -53,6 +53,7 @@ class TagParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     pii: bool = False
     created_at: Stamp | None = None
     expires_at: Stamp | None = None
+    near_duplicates: bool = False
     entities: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_ENTITIES)] = ()
     relations: Annotated[tuple[RelationParams, ...], msgspec.Meta(max_length=MAX_ENTITIES)] = ()
 
@@ -95,7 +96,7 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
     )
     adds = params.uri or params.thread or params.entities or params.relations or params.created_at
     echo = None if adds else hygiene.find_echo(memory, document, principal)
-    return _put(memory, document, principal, echo)
+    return _put(memory, document, principal, params.near_duplicates, echo)
 
 
 def ingest_markdown(
@@ -117,7 +118,7 @@ def ingest_markdown(
     )
     if params.dry_run:
         return _preview(memory, document)
-    return _put(memory, document, principal)
+    return _put(memory, document, principal, params.near_duplicates)
 
 
 def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJob:
@@ -151,15 +152,18 @@ def _put(
     memory: Memory,
     document: PreparedDocument,
     principal: Principal,
+    report_near: bool,
     echo: StoredChunk | None = None,
 ) -> WriteJob:
     writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
-    near = [] if echo else hygiene.near_duplicates(memory, document, principal)
+    near = None  # a search of all vectors, so only where it is asked for
+    if report_near:
+        near = [] if echo else hygiene.near_duplicates(memory, document, principal)
 
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
         if echo is not None and hygiene.stands(connection, echo):
             same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
-            return _put_record(document, same) | {"near_duplicates": [], "echo_of": echo.id}, []
+            return _put_record(document, same) | {"near_duplicates": near, "echo_of": echo.id}, []
         put = documents.put(connection, document, writer, now_us())
         changes = [] if put.unchanged else [Change.put(document, put)]
         record = _put_record(document, put)

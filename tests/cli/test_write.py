@@ -15,7 +15,7 @@ Stand = Any
 def test_remember_sends_only_what_was_given(stand: Stand) -> None:
     stand.answers["remember"] = {"id": 1, "chunk_ids": [1], "created": True}
     assert stand.run("remember", "Ana moved.").exit_code == 0
-    assert stand.params("remember") == [{"text": "Ana moved."}]
+    assert stand.params("remember") == [{"text": "Ana moved.", "near_duplicates": True}]
 
 
 def test_remember_sends_every_tag(stand: Stand) -> None:
@@ -30,6 +30,7 @@ def test_remember_sends_every_tag(stand: Stand) -> None:
     assert stand.params("remember") == [
         {
             "text": "Ana moved.",
+            "near_duplicates": True,
             "title": "Ana",
             "uri": "note:1",
             "domain": "people",
@@ -51,7 +52,7 @@ def test_remember_sends_every_tag(stand: Stand) -> None:
 def test_remember_reads_standard_input(stand: Stand) -> None:
     stand.answers["remember"] = {"id": 1, "chunk_ids": [1], "created": True}
     stand.run("remember", "-", input="línea\n".encode())
-    assert stand.params("remember") == [{"text": "línea\n"}]
+    assert stand.params("remember") == [{"text": "línea\n", "near_duplicates": True}]
 
 
 def test_standard_input_must_be_utf8(stand: Stand) -> None:
