@@ -13,15 +13,13 @@ from brain_daemon.timestamps import format_us
 SPARE = 5  # hits looked at beyond k: they move up where copies were joined
 
 
-def group(chunks: Sequence[StoredChunk | None], k: int) -> list[tuple[int, list[StoredChunk]]]:
+def group(chunks: Sequence[StoredChunk | None]) -> list[tuple[int, list[StoredChunk]]]:
     """Join hits of the same text and tags into the best of them.
 
     Parameters
     ----------
     chunks : sequence of StoredChunk or None
         Best first; None where a chunk has left meanwhile.
-    k : int
-        Most groups to give.
 
     Returns
     -------
@@ -32,7 +30,7 @@ def group(chunks: Sequence[StoredChunk | None], k: int) -> list[tuple[int, list[
     for position, chunk in enumerate(chunks):
         if chunk is not None:
             groups.setdefault(_identity(chunk), (position, []))[1].append(chunk)
-    return list(groups.values())[:k]
+    return list(groups.values())
 
 
 def sources(copies: Sequence[StoredChunk]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import Filters, Visible
-from brain_daemon.model import Principal
+from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import (
     confidence,
     duplicates,
@@ -424,11 +424,9 @@ def _hits(
     view: EntityView,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
-    rows = [judged.fused[i].row for i in selected]
-    chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
-    stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
-    # None: forgotten since the snapshot was taken.
-    groups = duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids], query.k)
+    groups = _grouped(judged, selected[: query.k], view)
+    if len(groups) < query.k < len(selected):  # copies were joined: others move up
+        groups = _grouped(judged, selected, view)[: query.k]
     selected = [selected[position] for position, _ in groups]
     wanted = frozenset(judged.legs.terms.terms)
     provenance = _provenance(judged, selected, view) if query.provenance else None
@@ -445,6 +443,16 @@ def _hits(
             record["provenance"] = provenance[position]
         hits.append(record)
     return hits
+
+
+def _grouped(
+    judged: Judged, selected: list[int], view: EntityView
+) -> list[tuple[int, list[StoredChunk]]]:
+    rows = [judged.fused[i].row for i in selected]
+    chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
+    stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
+    # None: forgotten since the snapshot was taken.
+    return duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids])
 
 
 def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:

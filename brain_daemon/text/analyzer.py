@@ -25,6 +25,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -206,6 +207,9 @@ class Analyzer:
         """
         found: list[tuple[int, int]] = []
         for here, surface in self._surfaces_with(text, terms):
+            if surface.isascii() and surface.isalnum():  # one span, which has a term
+                found.append((here, here + len(surface)))
+                continue
             for start, end, at in self._surface_spans(here, surface):
                 if terms.isdisjoint(at):
                     continue
@@ -241,7 +245,7 @@ class Analyzer:
         if len(lowered) != len(text):  # the offsets of the two differ
             return [match.start() for match in _surfaces.finditer(text)]
         found = [] if text.isascii() else [match.start() for match in _beyond_ascii.finditer(text)]
-        for beginning in {part for term in terms for part in _beginnings(term)}:
+        for beginning in _all_beginnings(frozenset(terms)):
             at = lowered.find(beginning)
             while at >= 0:
                 found.append(at)
@@ -343,6 +347,11 @@ class _Cache(dict[str, Entry]):
         if self._stem_word is None or _unstemmed.search(word):
             return word
         return self._stem_word(word) or word
+
+
+@lru_cache(maxsize=64)
+def _all_beginnings(terms: frozenset[str]) -> frozenset[str]:
+    return frozenset(part for term in terms for part in _beginnings(term))
 
 
 def _beginnings(term: str) -> tuple[str, ...]:

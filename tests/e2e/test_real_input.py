@@ -25,7 +25,7 @@ def vault(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         ("What trust assumptions does the SSO proxy header make?", "proxy-sso.md"),
         ("how is a memory poisoning attack mitigated", "MEMGHOST_MITIGATION.md"),
         ("how much memory does the docker container need", "docker.md"),
-        ("how do I rotate the API token", "deployment.md"),
+        ("What does the security runbook say about token rotation?", "deployment.md"),
         ("What risks does the OWASP agentic list name?", "OWASP_AGENTIC_2026.md"),
         ("questions a procurement team asks in an RFP", "RFP_RESPONSE_KIT.md"),
     ],

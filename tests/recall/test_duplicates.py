@@ -57,4 +57,4 @@ def test_every_copy_is_forgotten_alone(memories: Memories) -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    assert group([None], 5) == []
+    assert group([None]) == []

@@ -94,5 +94,6 @@ def test_what_changes_anything_is_no_notification(
 
 def test_everything_beyond_reading_changes_something() -> None:
     changing = {"remember", "ingest_markdown", "forget", "import", "link", "unlink"}
-    changing |= {"decay.extend", "reindex", "compact", "backup"}
+    changing |= {"decay.extend", "quarantine.release", "quarantine.delete"}
+    changing |= {"reindex", "compact", "backup"}
     assert {name for name, op in dispatch.OPERATIONS.items() if op.writes} == changing
