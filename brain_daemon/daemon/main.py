@@ -18,7 +18,7 @@ from typing import Any
 import click
 import uvloop
 
-from brain_daemon import __version__, config, heap
+from brain_daemon import __version__, config
 from brain_daemon.config import Settings
 from brain_daemon.daemon import logs, sockets, systemd
 from brain_daemon.daemon.lock import FileLock, LockHeld
@@ -124,7 +124,6 @@ def _allow_descriptors(max_connections: int) -> None:
 
 
 def _serve(settings: Settings) -> None:
-    heap.bound()
     _allow_descriptors(settings["max_connections"])
     with ExitStack() as stack:
         listener = systemd.inherited_socket()
