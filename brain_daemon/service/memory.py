@@ -21,8 +21,6 @@ from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 log = logging.getLogger(__name__)
 
-TRIM_SHARE = 0.1  # how far the index grows or shrinks between two trims of the heap
-
 
 class Memory:
     """Everything an operation may need, wired once at start-up.
@@ -70,7 +68,6 @@ class Memory:
         gc.collect()
         gc.freeze()
         heap.trim()
-        self._trimmed_rows = self.snapshot.n_rows
         self.writer.start()
 
     def reader(self) -> apsw.Connection:
@@ -102,6 +99,3 @@ class Memory:
         self.snapshot = following
         if following.needs_rebuild:
             self.reload(self.reader())
-        if abs(self.snapshot.n_rows - self._trimmed_rows) > TRIM_SHARE * self._trimmed_rows + 1000:
-            self._trimmed_rows = self.snapshot.n_rows
-            heap.trim()

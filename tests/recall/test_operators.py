@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brain_daemon.errors import BadRequest
 from brain_daemon.index.visibility import EVERYTHING
 from brain_daemon.recall import operators
-from brain_daemon.recall.query import Lex, QueryDoc, decode_query
+from brain_daemon.recall.query import Lex, decode_query
 from brain_daemon.text.verbatim import fold, holds
 from tests.index.stores import ALICE, ANALYZER, BOB, NOW_US
 from tests.recall.memories import Memories
@@ -99,6 +99,7 @@ def test_what_has_no_word_decides_nothing_and_is_refused(name: str) -> None:
         ({"q": '"a b" c'}, True),
         ({"q": "a -bc"}, True),
         ({"q": 'foo-bar " -5 --flag'}, False),
+        ({"q": "plain words, well-known and --flagged"}, False),
         ({"q": "a", "lex": {"terms": ["b"]}}, False),
         ({"q": "a", "lex": {"code": ["b"]}}, True),
         ({"q": "a", "lex": {"exclude": ["b"]}}, True),
@@ -255,17 +256,3 @@ def test_terms_of_lex_rank_and_are_not_embedded(memories: Memories) -> None:
     shared = cosines[0].keys() & cosines[1].keys()
     assert shared
     assert all(cosines[0][id_] == cosines[1][id_] for id_ in shared)
-
-
-@pytest.mark.parametrize(
-    ("query", "reads"),
-    [
-        (QueryDoc(q="plain words, well-known and --flagged"), False),
-        (QueryDoc(q='"two words"'), True),
-        (QueryDoc(q="words -without"), True),
-        (QueryDoc(q="words", lex=Lex(exclude=("others",))), True),
-        (QueryDoc(q="words", lex=Lex(terms=("others",))), False),
-    ],
-)
-def test_only_what_may_read_texts_is_sent_to_a_thread(query: QueryDoc, reads: bool) -> None:
-    assert operators.decides(query) is reads
