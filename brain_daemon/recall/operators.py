@@ -83,12 +83,17 @@ def normalize(query: QueryDoc, analyzer: Analyzer) -> QueryDoc:
         found[kind].append(words)
         kept += [query.q[end : match.start()], rest if kind == "exclude" else words + rest]
         end = match.end()
-    text = "".join([*kept, query.q[end:]])
-    if not n_found or (found["exclude"] and not analyzer.query(text).terms):
+    if not n_found:
         return query
     lex = msgspec.structs.replace(
         query.lex, **{name: _merged(getattr(query.lex, name), more) for name, more in found.items()}
     )
+    beside = (*lex.terms, *lex.phrases, *lex.code)
+    text = "".join([*kept, query.q[end:]])
+    if found["exclude"] and not analyzer.query(text).terms:
+        text = " ".join(beside)  # what else there is to search for
+        if not analyzer.query(text).terms:
+            return query
     return msgspec.structs.replace(query, q=text, lex=lex)
 
 

@@ -51,23 +51,23 @@ def match_words(words: Sequence[Terms]) -> str:
     ----------
     words : sequence of Terms
         One for each word, analysed alone. A chunk may write a word as a compound (``fooBar``) where
-        another has it in one piece, so that its terms differ: then the whole is among the extra
-        terms of one of the two, and the words may stand anywhere.
+        another has it in one piece, so that its terms differ: then something of it is among the
+        extra terms of one of the two, and the words and their parts may stand anywhere.
     """
     split = [(word.body.split(), word.extra.split()) for word in words if word.body.strip()]
     if not split:
         return ""
     sequence = _quote(" ".join(part for parts, _ in split for part in parts))
     compounded = [
-        _quote(whole) if len(parts) > 1 else f"extra : {_quote(whole)}"
+        expression
         for parts, wholes in split
-        for whole in wholes or parts
+        for expression in (*map(_quote, wholes), *(f"extra : {_quote(part)}" for part in parts))
     ]
     each = [
-        f"({' OR '.join([_quote(' '.join(parts)), *map(_quote, wholes)])})"
+        " OR ".join(["(" + " AND ".join(map(_quote, parts)) + ")", *map(_quote, wholes)])
         for parts, wholes in split
     ]
-    return f"{sequence} OR (({' OR '.join(compounded)}) AND {' AND '.join(each)})"
+    return f"{sequence} OR (({' OR '.join(compounded)}) AND ({') AND ('.join(each)}))"
 
 
 def _quote(term: str) -> str:

@@ -13,8 +13,9 @@ The rules, for each surface:
 * Words are folded: compatibility forms unified, case and accents dropped, zero-width characters
   removed. Folded words of letters only are stemmed (Snowball). Accents go before stemming, so that
   a word typed without them has the same stem.
-* Compounds give their parts (``foo``, ``bar``, ``baz``) and, as one extra term, the whole
-  (``foo_bar.baz``). One letter with ``++`` or ``#`` is a part of its own: C++ is not C.
+* Compounds give their parts (``foo``, ``bar``, ``baz``) and, as extra terms, the whole
+  (``foo_bar.baz``) and what has humps in it (``github`` of ``GitHub.com``, beside ``git`` and
+  ``hub``). One letter with ``++`` or ``#`` is a part of its own: C++ is not C.
 * Scripts written without spaces give single characters, and bigrams as extra terms. A query of two
   or more such characters asks for the bigrams only.
 * Emoji are terms, without presentation selectors and skin tones; joined sequences give their parts
@@ -35,7 +36,7 @@ from brain_daemon.errors import BadRequest
 from brain_daemon.model import Terms
 from brain_daemon.text.stopwords import STOP_WORDS
 
-ANALYZER_VERSION = 1  # stored with the index; raise it when any text gives other terms
+ANALYZER_VERSION = 2  # stored with the index; raise it when any text gives other terms
 
 FTS5_TOKENIZE = """'ascii tokenchars ''!"#$%&''''()*+,-./:;<=>?@[\\]^_`{|}~'''"""
 """SQL literal for FTS5's ``tokenize=``: splits terms at spaces and nowhere else."""
@@ -88,7 +89,7 @@ _humps = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z]
 _unstemmed = re.compile(r"[\d!-/:-@\[-`{-~]")
 _possessive = re.compile(r"'[sS](?![0-9A-Za-z\x80-\U0010ffff])")
 
-_LETTER_MARKS = frozenset("йЙїЇ")  # letters in their own right, and to the Snowball stemmers
+LETTERS_WITH_MARKS = frozenset("йЙїЇ")  # letters in their own right, and to the Snowball stemmers
 _AS_ASCII = {"’": "'", "ʼ": "'", "‐": "-", "‑": "-", "−": "-"}
 
 
@@ -324,20 +325,22 @@ class _Cache(dict[str, Entry]):
         found = list(_parts.finditer(compound))
         if not found:
             return
-        words = [word.casefold() for match in found for word in _humps.split(match.group())]
+        split = [[word.casefold() for word in _humps.split(match.group())] for match in found]
+        words = [word for part in split for word in part]
         whole = compound[found[0].start() : found[-1].end()].casefold()
+        wholes = [self._term(whole)] if len(words) > 1 else []
+        if len(found) > 1:
+            wholes += [self._term("".join(part)) for part in split if len(part) > 1]
+        extra += wholes
         if whole in self._stop_words:
             body += map(self._term, words)
-            extra += [self._term(whole)] if len(words) > 1 else []
             return
         for word in words:
             term = self._term(word)
             body.append(term)
             if word not in self._stop_words:
                 query.append(term)
-        if len(words) > 1:
-            extra.append(self._term(whole))
-            query.append(extra[-1])
+        query += wholes
 
     def _term(self, word: str) -> str:
         """Stem a folded word or keep a whole; bound its length by the same rule on both sides."""
@@ -387,7 +390,7 @@ def _plain(piece: str) -> str:
         return piece
     kept: list[str] = []
     for original in unicodedata.normalize("NFC", piece):
-        if original in _LETTER_MARKS:
+        if original in LETTERS_WITH_MARKS:
             kept.append(original)
             continue
         for char in unicodedata.normalize("NFKD", original):

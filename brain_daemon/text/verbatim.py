@@ -7,7 +7,7 @@ Here: folding, and looking for whole words in what is folded. Not here: which te
 import re
 import unicodedata
 
-from brain_daemon.text.analyzer import UNSPACED
+from brain_daemon.text.analyzer import LETTERS_WITH_MARKS, UNSPACED
 
 _unspaced = re.compile(f"[{UNSPACED}]")
 _AS_ASCII = str.maketrans({"’": "'", "ʼ": "'", "‐": "-", "‑": "-", "−": "-"})
@@ -22,8 +22,13 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    kept = [char for char in apart.translate(_AS_ASCII) if char.isascii() or not _is_dropped(char)]
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", text).casefold())
+    kept = [
+        char
+        for composed in folded.translate(_AS_ASCII)
+        for char in _apart(composed)
+        if char.isascii() or not _is_dropped(char)
+    ]
     return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
 
 
@@ -53,6 +58,11 @@ def _is_of_word(char: str) -> bool:
     if char.isalnum() or char == "_":
         return not _unspaced.match(char)
     return unicodedata.category(char)[0] == "M"
+
+
+def _apart(char: str) -> str:
+    """A character and its marks, but for what is a letter in its own right, as in the index."""
+    return char if char in LETTERS_WITH_MARKS else unicodedata.normalize("NFD", char)
 
 
 def _is_dropped(char: str) -> bool:

@@ -86,6 +86,18 @@ def test_both_ways_of_asking_add_up() -> None:
     )
 
 
+def test_an_exclusion_alone_holds_where_lex_has_something_to_search_for(memories: Memories) -> None:
+    for name in ("terms", "phrases", "code"):
+        query = operators.normalize(
+            decode_query({"q": "-draft!", "lex": {name: ["plan b"]}}), ANALYZER
+        )
+        assert (query.q, query.lex.exclude) == ("plan b", ("draft",))
+    assert read("-draft", exclude=["other"]) == ("-draft", {"exclude": ("other",)})
+    final = memories.add("the final plan")
+    memories.add("the draft plan")
+    assert memories.found("-draft", lex={"terms": ["plan"]}) == [final]
+
+
 @pytest.mark.parametrize("name", ["phrases", "exclude", "code"])
 def test_what_has_no_word_decides_nothing_and_is_refused(name: str) -> None:
     with pytest.raises(BadRequest, match="has no word") as caught:
@@ -135,6 +147,8 @@ TEXTS = [
     "written in C",
     "We don't; to be or not to be",
     "the foo_bar.baz helper",
+    "see GitHub.com/fooBar_baz.qux-Quux, McDonald's",
+    "край и край",
 ]
 
 
@@ -157,6 +171,15 @@ TEXTS = [
         ("don’t", [14]),
         ("foo_bar.baz", [15]),
         ("foo", []),
+        ("github", [16]),
+        ("GITHUB.COM", [16]),
+        ("see github.com/foobar_baz", [16]),
+        ("see github.com/foobar", []),  # a word ends where no underscore follows
+        ("see github.com/foobar_baz.qux", [16]),
+        ("quux, mcdonald", [16]),
+        ("mcdonald's", [16]),
+        ("край", [17]),
+        ("краи", []),  # another letter, not an accent
         ("zzqxv", []),
     ],
 )

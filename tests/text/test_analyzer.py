@@ -194,7 +194,11 @@ def test_what_people_type_is_never_syntax(fts, text):
         ("🇵🇹", "trip🇵🇹🇪🇸"),
         ("baz", "fooBar_baz.qux"),
         ("foobar_baz.qux", "fooBar_baz.qux"),
+        ("foobar", "fooBar_baz.qux"),
         ("github", "GitHub"),
+        ("github", "see GitHub.com/about"),
+        ("GitHub.com", "github"),
+        ("opensslversion", "--OpenSSLVersion=3"),
         ("server", "HTTPServer"),
         ("error-on-warnings", "use --error-on-warnings here"),
         ("transcripts", "~/Downloads/transcripts/2024.txt"),
@@ -237,11 +241,11 @@ def test_does_not_find(query, text):
     assert not finds(query, text)
 
 
-def test_identifiers_give_parts_in_body_and_the_whole_once_in_extra():
+def test_identifiers_give_parts_in_body_and_each_whole_once_in_extra():
     terms = ENGLISH.index("GitHub notes", "fooBar_baz.qux")
     assert terms.title == "git hub note"
     assert terms.body == "foo bar baz qux"
-    assert terms.extra == "github foobar_baz.qux"
+    assert terms.extra == "github foobar_baz.qux foobar"
 
 
 def test_unspaced_scripts_give_singles_and_bigrams_and_ask_for_bigrams():

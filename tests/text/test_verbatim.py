@@ -28,7 +28,9 @@ def test_spellings_of_the_same_words(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("कि", "क"), ("bank", "banks"), ("C++", "C")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("कि", "क"), ("bank", "banks"), ("C++", "C"), ("мой", "мои"), ("їжа", "іжа")]
+)
 def test_other_words_stay_others(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
