@@ -1,7 +1,8 @@
 """One hit for one text: what is stored several times word for word takes one place in an answer.
 
-Every copy stays a memory of its own, to be revised or forgotten alone, and the hit names them all
-as its sources. Texts that differ in anything are never joined, nor are texts whose tags differ.
+Every copy stays a memory of its own, to be revised or forgotten alone, and the hit names as its
+sources those that were found with it. Texts that differ in anything are never joined, nor are
+texts whose tags differ.
 """
 
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def sources(copies: Sequence[StoredChunk]) -> list[dict[str, Any]]:
             "document_id": chunk.document_id,
             "uri": chunk.uri,
             "title": chunk.title,
+            "heading_path": list(chunk.heading_path),
             "source": chunk.tags.source,
             "owner": chunk.tags.owner,
             "created_at": format_us(chunk.tags.created_at_us),

@@ -83,10 +83,11 @@ class Judged:
     present: npt.NDArray[np.bool_]  # (hits, terms)
     cosines: list[float]  # with the query as asked
     assessment: Assessment
+    names_on_paths: bool = False
 
     def select(self, query: QueryDoc) -> list[int]:
-        """Positions of the hits to show."""
-        return self.assessment.at_least(query.min_relevance)[: query.k + duplicates.SPARE]
+        """Positions of the hits that may be shown."""
+        return self.assessment.at_least(query.min_relevance)
 
 
 def recall(
@@ -166,14 +167,10 @@ def recall(
             if query.abstain and not judged.assessment.answers:
                 answer["decision"] = "low_confidence"
                 answer["reason"] = judged.assessment.why_not()
-            elif selected := judged.select(query):
-                answer["hits"] = _hits(
-                    query,
-                    judged,
-                    selected,
-                    EntityView(snapshot, fitting.mask, conn),
-                    analyzer,
-                )
+            elif judged.select(query):
+                view = EntityView(snapshot, fitting.mask, conn)
+                judged, groups = _group(query, judged, fitting, view, analyzer)
+                answer["hits"] = _hits(query, judged, groups, view, analyzer)
             else:
                 answer["decision"] = "filtered_out"
                 answer["reason"] = (
@@ -278,6 +275,7 @@ def judge(
     analyzer: Analyzer,
     *,
     names_on_paths: bool = False,
+    deep: bool = False,
 ) -> Judged | None:
     """Fuse the legs and assess what leads; None when nothing was found.
 
@@ -285,8 +283,10 @@ def judge(
     ----------
     names_on_paths : bool
         Whether the names on the way to a hit count as its words.
+    deep : bool
+        Whether to take all that the legs list: copies must not crowd others out.
     """
-    deep = query.min_relevance is not None  # what is filtered must not empty the first k
+    deep = deep or query.min_relevance is not None  # what is filtered must not empty the first k
     n_listed = sum(len(leg.rows) for leg in legs.by_name().values())
     n_hits = n_listed if deep else max(query.k + duplicates.SPARE, confidence.ASSESSED)
     fused = fusion.fuse(legs.by_name(), n_hits) if n_listed else []
@@ -326,7 +326,8 @@ def judge(
     )
     n_legs = sum(leg.skipped is None for leg in legs.by_name().values())
     weighed = Evidence.of(question, cosines, held, [len(hit.ranks) / n_legs for hit in fused])
-    return Judged(legs, fused, present, cosines, Assessment.of(question, weighed))
+    assessment = Assessment.of(question, weighed)
+    return Judged(legs, fused, present, cosines, assessment, names_on_paths)
 
 
 def _rescue(
@@ -420,14 +421,11 @@ def _ranked(legs: Legs, snapshot: Snapshot) -> dict[str, list[tuple[int, float]]
 def _hits(
     query: QueryDoc,
     judged: Judged,
-    selected: list[int],
+    groups: list[tuple[int, list[StoredChunk]]],
     view: EntityView,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
-    groups = _grouped(judged, selected[: query.k], view)
-    if len(groups) < query.k < len(selected):  # copies were joined: others move up
-        groups = _grouped(judged, selected, view)[: query.k]
-    selected = [selected[position] for position, _ in groups]
+    selected = [position for position, _ in groups]
     wanted = frozenset(judged.legs.terms.terms)
     provenance = _provenance(judged, selected, view) if query.provenance else None
     hits = []
@@ -445,6 +443,29 @@ def _hits(
     return hits
 
 
+def _group(
+    query: QueryDoc, judged: Judged, visible: Visible, view: EntityView, analyzer: Analyzer
+) -> tuple[Judged, list[tuple[int, list[StoredChunk]]]]:
+    """Join copies, and let others move up to where they stood: from all that the legs list."""
+    selected = judged.select(query)
+    groups = _grouped(judged, selected[: query.k], view)
+    if len(groups) < query.k < len(selected):
+        groups = _grouped(judged, selected, view)
+    if len(groups) < query.k < len(selected) and query.min_relevance is None:
+        whole = judge(
+            query,
+            judged.legs,
+            visible,
+            view.snapshot,
+            analyzer,
+            names_on_paths=judged.names_on_paths,
+            deep=True,
+        )
+        judged = whole or judged
+        groups = _grouped(judged, judged.select(query), view)
+    return judged, groups[: query.k]
+
+
 def _grouped(
     judged: Judged, selected: list[int], view: EntityView
 ) -> list[tuple[int, list[StoredChunk]]]:
@@ -452,7 +473,8 @@ def _grouped(
     chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
     stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
     # None: forgotten since the snapshot was taken.
-    return duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids])
+    groups = duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids])
+    return [(selected[place], copies) for place, copies in groups]
 
 
 def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:

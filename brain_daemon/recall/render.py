@@ -20,6 +20,7 @@ _NOTICE = (
 )
 _TAGS = (("src", "source"), ("mk", "node_kind"), ("lb", "lawful_basis"), ("reg", "region"))
 _NONCE_BYTES = 8
+_MAX_NAMES = 8  # of the copies of one text
 
 _LETTERS = _NAME.replace("-", "")
 _bracket = re.compile("[<\uff1c\ufe64‹〈⟨〈❬❮«《≪⟪˂ᐸ≺⋖]")
@@ -82,7 +83,7 @@ def render(
 
 
 def _fresh(hits: Iterable[Mapping[str, Any]]) -> str:
-    said = [str(value) for hit in hits for value in (hit["text"], hit["title"], hit["uri"])]
+    said = [str(value) for hit in hits for value in (hit["text"], *_names(hit))]
     while True:
         nonce = secrets.token_hex(_NONCE_BYTES)
         if not any(nonce in text for text in said):
@@ -96,9 +97,19 @@ def _block(nonce: str, items: Sequence[str]) -> str:
 
 def _item(hit: Mapping[str, Any], body: str) -> str:
     tags = " · ".join(f"{short}: {_label(hit.get(name))}" for short, name in _TAGS)
-    path = dict.fromkeys(filter(None, (hit["title"], *hit["heading_path"])))
-    said = [" › ".join(path) or hit["uri"], *body.splitlines()]
+    said = [*_names(hit), *body.splitlines()]
     return defuse("\n".join([f"[{tags}]", *(f"> {_shown(line)}".rstrip() for line in said)]))
+
+
+def _names(hit: Mapping[str, Any]) -> list[str]:
+    """What the text is called, and what its copies are: what it says may depend on it."""
+    named = (
+        " › ".join(dict.fromkeys(filter(None, (of["title"], *of["heading_path"]))))
+        for of in (hit, *hit["sources"])
+    )
+    names = list(dict.fromkeys(filter(None, named))) or [hit["uri"]]
+    more = len(names) - _MAX_NAMES
+    return [*names[:_MAX_NAMES], f"… and {more} more"] if more > 0 else names
 
 
 def _label(value: str | None) -> str:

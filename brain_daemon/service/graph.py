@@ -152,7 +152,8 @@ def unlink(memory: Memory, params: UnlinkParams, principal: Principal) -> WriteJ
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
         for document in documents.find(connection, uri=uri):
             tags = document.tags
-            if (tags.owner, tags.domain) == (principal.name, params.domain):
+            named = (tags.source, tags.owner, tags.domain)
+            if named == ("manual", principal.name, params.domain):
                 removal = documents.remove(connection, document.id)
                 result = {"document_ids": [document.id], "chunk_ids": removal.chunk_ids}
                 return result, [Change.removal(removal.chunk_ids)]

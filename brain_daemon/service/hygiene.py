@@ -1,12 +1,13 @@
 """What a write repeats: echoes of what was recalled, and near-duplicates, which are only reported.
 
 An echo is recalled text written back as it was: storing it would make a memory look confirmed by
-itself. Nothing is merged but what is the same to the letter, white space and quotation aside: two
-facts may differ in one word. Both look through the writer's own eyes and never tell of others'
-memories. Recalled text in other words is a new memory.
+itself. Nothing is merged but what is the same to the letter, white space, invisible characters and
+quotation aside: two facts may differ in one word. Both look through the writer's own eyes and never
+tell of others' memories. Recalled text in other words is a new memory.
 """
 
 import re
+import unicodedata
 from typing import Any
 
 import apsw
@@ -15,7 +16,7 @@ import numpy as np
 from brain_daemon._ext import bm25
 from brain_daemon.errors import Conflict
 from brain_daemon.index.visibility import Filters
-from brain_daemon.model import PreparedChunk, PreparedDocument, Principal, StoredChunk, Tags
+from brain_daemon.model import PreparedDocument, Principal, StoredChunk, Tags
 from brain_daemon.recall import lexical, vector
 from brain_daemon.service.memory import Memory
 from brain_daemon.store import chunks
@@ -25,33 +26,43 @@ NEAR_COSINE = 0.9
 MAX_NEAR = 5
 CHECKED_CHUNKS = 4  # of a document: looking for the like of a chunk is one vector search
 _ECHO_TERMS = 8  # the rarest words of a text; what holds it whole holds them
-_ECHO_CANDIDATES = 8
+_ECHO_CANDIDATES = 256
+_ECHO_READ = 64  # of those that hold all its words
 
 _RENDERING = re.compile(r"\s*<untrusted-data [0-9a-f]+>.*</untrusted-data [0-9a-f]+>\s*", re.DOTALL)
-_QUOTED_LINE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
-_QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“"}
+_QUOTED_LINE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_BULLET = re.compile(r"[-*•] +(?=\S)")
+_FENCED = re.compile(r"\s*(`{3,}|~{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
+_QUOTES = {
+    '"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "»": "«", "„": "“", "‹": "›",
+    "「": "」",
+}  # fmt: skip
 
 
-def find_echo(
-    memory: Memory, document: PreparedDocument, principal: Principal
-) -> StoredChunk | None:
-    """Find the visible chunk that a text without a uri or statements of its own repeats.
+def refuse_rendering(document: PreparedDocument) -> None:
+    """Refuse a text that is nothing but a block of recalled memories.
 
     Raises
     ------
     Conflict
         The text is a block that ``render`` made.
     """
-    (first, *more) = document.chunks
-    if _RENDERING.fullmatch(first.text):
+    if _RENDERING.fullmatch("\n".join(chunk.text for chunk in document.chunks)):
         raise Conflict(
             "the text is a block of recalled memories, which are stored already; store what is new "
             "about them in words of its own"
         )
+
+
+def find_echo(
+    memory: Memory, document: PreparedDocument, principal: Principal
+) -> StoredChunk | None:
+    """Find the visible chunk that a text without a uri or statements of its own repeats."""
+    (first, *more) = document.chunks
     if more:
         return None
     wanted = _bare(first.text)
-    for chunk in _holding(memory, first, document.tags, principal):
+    for chunk in _holding(memory, wanted, document.tags, principal):
         if (
             _bare(chunk.text) == wanted
             and document.title in ("", chunk.title)
@@ -112,28 +123,39 @@ def near_duplicates(
     return records[:MAX_NEAR]
 
 
-def _holding(
-    memory: Memory, chunk: PreparedChunk, tags: Tags, principal: Principal
-) -> list[StoredChunk]:
-    """Visible chunks that hold the rarest words of a text, the best first."""
+def _holding(memory: Memory, text: str, tags: Tags, principal: Principal) -> list[StoredChunk]:
+    """Visible chunks that hold all words of a text, those with most of its rarest first."""
     snapshot = memory.snapshot
-    terms = " ".join(dict.fromkeys(chunk.terms.body.split(" "))).encode()
+    words = memory.analyzer.index("", text).body.split(" ")
+    terms = " ".join(dict.fromkeys(words)).encode()
     term_ids = snapshot.vocabulary.lookup(terms)
     if not len(term_ids) or (term_ids < 0).any():  # a word that nothing stored has
         return []
     frequencies = bm25.document_frequencies(snapshot.postings, term_ids, snapshot.rows.alive)
     rarest = term_ids[np.argsort(frequencies, kind="stable")[:_ECHO_TERMS]]
     visible = snapshot.visible(principal, Filters(domain=tags.domain), now_us())
-    found = lexical.search(snapshot, rarest, visible.mask, depth=_ECHO_CANDIDATES)
-    return chunks.fetch(memory.reader(), snapshot.rows.chunk_id[found.rows].tolist())
+    found = lexical.search(snapshot, rarest, visible.mask, depth=_ECHO_CANDIDATES).rows
+    held = bm25.term_frequencies(snapshot.postings, term_ids, found)
+    whole = found[held.all(axis=1)][:_ECHO_READ]
+    return chunks.fetch(memory.reader(), snapshot.rows.chunk_id[whole].tolist())
 
 
 def _bare(text: str) -> str:
-    """A text without the white space and the marks of quotation around it."""
-    bare = " ".join(_QUOTED_LINE.sub("", text).split())
-    if len(bare) > 1 and _QUOTES.get(bare[0]) == bare[-1]:
-        bare = bare[1:-1].strip()
-    return bare
+    """A text without the white space and the marks of quotation around it, and what is invisible.
+
+    Quotation may be nested: a quoted block in a fence, a bullet with quotation marks.
+    """
+    seen = text
+    while True:
+        fenced = _FENCED.fullmatch(seen)
+        inner = _QUOTED_LINE.sub("", fenced[2] if fenced else seen)
+        inner = "".join(c for c in inner if c.isascii() or unicodedata.category(c) != "Cf").strip()
+        inner = _BULLET.sub("", inner, count=1) if _BULLET.match(inner) else inner
+        if len(inner) > 1 and _QUOTES.get(inner[0]) == inner[-1]:
+            inner = inner[1:-1]
+        if inner == seen:
+            return " ".join(seen.split())
+        seen = inner
 
 
 def _adds_nothing(new: Tags, old: Tags) -> bool:

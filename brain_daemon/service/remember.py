@@ -94,6 +94,7 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
         created_at_given=params.created_at is not None,
         screening_policy=memory.settings["screening_policy"],
     )
+    hygiene.refuse_rendering(document)
     adds = params.uri or params.thread or params.entities or params.relations or params.created_at
     echo = None if adds else hygiene.find_echo(memory, document, principal)
     return _put(memory, document, principal, params.near_duplicates, echo)
@@ -116,6 +117,7 @@ def ingest_markdown(
         created_at_given=params.created_at is not None,
         screening_policy=memory.settings["screening_policy"],
     )
+    hygiene.refuse_rendering(document)
     if params.dry_run:
         return _preview(memory, document)
     return _put(memory, document, principal, params.near_duplicates)

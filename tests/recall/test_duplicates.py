@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from brain_daemon.recall.duplicates import group
 from tests.index.stores import BOB
 from tests.recall.memories import Memories
@@ -33,6 +35,23 @@ def test_copies_leave_their_places_to_others(memories: Memories) -> None:
     found = answer(memories, k=3)
     assert len(found) == 3
     assert {id_ for ids in found for id_ in ids} & set(others)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_many_copies_do_not_crowd_others_out(memories: Memories, k: int) -> None:
+    copies = [memories.add(TEXT, uri=f"c{i}") for i in range(40)]
+    others = [memories.add(f"A key, number {i}", uri=f"o{i}") for i in range(6)]
+    first, *following = answer(memories, k=k)
+    assert len(following) == k - 1
+    assert {id_ for ids in following for id_ in ids} <= set(others)
+    assert k == 1 or sorted(first) == copies
+
+
+def test_a_source_tells_what_it_is_called(memories: Memories) -> None:
+    for title in ("Berlin", "Paris"):
+        memories.add("Opens at nine", uri=title, title=title)
+    (hit,) = memories.recall("opens at nine", abstain=False)["hits"]
+    assert {(s["title"], *s["heading_path"]) for s in hit["sources"]} == {("Berlin",), ("Paris",)}
 
 
 def test_tags_keep_copies_apart(memories: Memories) -> None:

@@ -215,6 +215,13 @@ def test_unlink_takes_back_the_callers_own_link_and_no_more(world: World) -> Non
     assert world.call("recall", q="Ana works")["hits"][0]["document_id"] == others["id"]
 
 
+def test_unlink_leaves_a_memory_that_only_bears_such_a_uri(world: World) -> None:
+    chunk_id = world.remember("Ana keeps bees", uri="link:ana/keeps/bees")
+    with pytest.raises(NotFound):
+        world.call("unlink", subject="Ana", relation="keeps", object="Bees")
+    assert world.call("get", id=chunk_id)["text"] == "Ana keeps bees"
+
+
 def test_a_link_of_another_domain_is_another_link(world: World) -> None:
     world.call("link", **WORKS_AT, domain="work")
     with pytest.raises(NotFound, match="domain default"):

@@ -62,7 +62,11 @@ def test_turns_of_a_thread_are_never_one(world: World) -> None:
     assert len(set(turns)) == 3
 
 
-@pytest.mark.parametrize("form", ["{}", "  {}\n", '"{}"', "“{}”", "> {}"])
+@pytest.mark.parametrize(
+    "form",
+    ["{}", "  {}\n", '"{}"', "“{}”", "'{}'", "> {}", "- {}", "```text\n{}\n```", "\u200b{}\ufeff",
+     "- “`{}`”"],
+)  # fmt: skip
 def test_recalled_text_written_back_is_an_echo(world: World, form: str) -> None:
     made = world.call(
         "ingest_markdown", uri="keys.md", content=f"# Keys\n\n{TEXT}\n", node_kind="note"
@@ -93,6 +97,31 @@ def test_a_block_for_a_prompt_is_not_written_back(world: World) -> None:
     with pytest.raises(Conflict, match="recalled memories"):
         world.call("remember", text=block)
     assert world.call("remember", text=f"On fences: {block}")["created"]
+
+
+@pytest.mark.parametrize("how", [{"uri": "u"}, {"thread": "t"}, {"entities": ["Ana"]}])
+def test_a_block_for_a_prompt_is_not_written_back_under_a_name(
+    world: World, how: dict[str, Any]
+) -> None:
+    world.remember(TEXT)
+    block = world.call("recall", q=TEXT, render=True)["render"]["text"]
+    for method, field in (("remember", "text"), ("ingest_markdown", "content")):
+        if method == "remember" or "uri" in how:
+            with pytest.raises(Conflict, match="recalled memories"):
+                world.call(method, **{field: block, **how})
+    assert n_documents(world) == 1
+
+
+def test_an_echo_is_told_from_many_of_the_same_words(world: World) -> None:
+    ids = [world.remember("alpha beta gamma " + "!" * n) for n in range(1, 41)]
+    assert len(set(ids)) == 40
+    assert world.call("remember", text="> alpha beta gamma " + "!" * 40)["echo_of"] == ids[-1]
+
+
+@pytest.mark.parametrize("other", ["{}!", "The other day: {}", "{} {}", "`{}` was said"])
+def test_what_only_resembles_a_quotation_is_a_memory(world: World, other: str) -> None:
+    world.remember(TEXT)
+    assert world.call("remember", text=other.format(TEXT, TEXT))["created"]
 
 
 @pytest.mark.parametrize(
