@@ -21,6 +21,7 @@ REPEATABLE = frozenset(
         "hello",
         "multi_get",
         "ping",
+        "quarantine.history",
         "quarantine.list",
         "recall",
         "stats",
@@ -122,6 +123,14 @@ class Methods(ABC):
     def quarantine_list(self, **params: Any) -> Any:
         """List what is held back, a page at a time."""
         return self.call("quarantine.list", **params)
+
+    def quarantine_history(self, **params: Any) -> Any:
+        """List who decided what about which chunk, a page at a time."""
+        return self.call("quarantine.history", **params)
+
+    def quarantine_screen(self, **params: Any) -> Any:
+        """Screen what is stored already, a page at a time; ``dry_run`` only tells."""
+        return self.call("quarantine.screen", **params)
 
     def quarantine_release(self, id: int) -> Any:
         """Let a chunk out of quarantine."""

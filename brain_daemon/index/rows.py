@@ -182,6 +182,12 @@ class Rows:
         """Let rows out of quarantine; ``rows`` are distinct and flagged."""
         return self._unflag(rows)._mark(rows, alive=1)
 
+    def hold(self, rows: Ints) -> "Rows":
+        """Put living rows into quarantine; ``rows`` are distinct and alive."""
+        held = self._mark(rows, alive=0)
+        flagged = _with(self.flagged, rows, 1)
+        return replace(held, flagged=flagged, n_flagged=self.n_flagged + len(rows))
+
     def _mark(self, rows: Ints, alive: int) -> "Rows":
         if not len(rows):
             return self

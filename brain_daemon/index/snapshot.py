@@ -30,7 +30,8 @@ class Change:
 
     The chunks of ``document`` were stored as ``chunk_ids``, in their order; ``previous_ids`` and
     ``entity_ids`` are parallel to them, ``flagged`` too (empty: none is). Chunks in
-    ``removed_chunk_ids`` left, those in ``released_chunk_ids`` left quarantine.
+    ``removed_chunk_ids`` left, those in ``released_chunk_ids`` left quarantine, those in
+    ``held_chunk_ids`` came into it.
     """
 
     removed_chunk_ids: Sequence[int] = ()
@@ -42,6 +43,7 @@ class Change:
     new_entities: Sequence[tuple[int, str, str]] = ()  # id ascending, key, name
     flagged: Sequence[bool] = ()
     released_chunk_ids: Sequence[int] = ()
+    held_chunk_ids: Sequence[int] = ()
     expiry: tuple[Sequence[int], int | None] | None = None  # chunk ids and when they expire now
 
     @classmethod
@@ -62,6 +64,11 @@ class Change:
     def release(cls, chunk_id: int) -> "Change":
         """Describe a chunk that left quarantine."""
         return cls(released_chunk_ids=(chunk_id,))
+
+    @classmethod
+    def hold(cls, chunk_ids: Sequence[int]) -> "Change":
+        """Describe chunks that came into quarantine."""
+        return cls(held_chunk_ids=chunk_ids)
 
     @classmethod
     def removal(cls, chunk_ids: Sequence[int]) -> "Change":
@@ -154,7 +161,7 @@ class Snapshot:
         ValueError
             If the changes do not fit: chunk ids that do not ascend, unknown entity ids.
         """
-        grown = self._append(changes)._expire(changes)._release(changes)
+        grown = self._append(changes)._expire(changes)._hold(changes)._release(changes)
         removed = [chunk_id for change in changes for chunk_id in change.removed_chunk_ids]
         return replace(grown._remove(removed), generation=self.generation + 1)
 
@@ -202,6 +209,15 @@ class Snapshot:
             return self
         # Cached masks know the old instants.
         return replace(self, rows=self.rows.with_expiries(expiries), cache=VisibilityCache())
+
+    def _hold(self, changes: Sequence[Change]) -> "Snapshot":
+        chunk_ids = [chunk_id for change in changes for chunk_id in change.held_chunk_ids]
+        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
+        held = found[(found >= 0) & (self.rows.alive[found] != 0)]
+        if not len(held):
+            return self
+        graph = self.graph.unlink(held, self.rows.alive)
+        return replace(self, rows=self.rows.hold(held), graph=graph)
 
     def _release(self, changes: Sequence[Change]) -> "Snapshot":
         chunk_ids = [chunk_id for change in changes for chunk_id in change.released_chunk_ids]

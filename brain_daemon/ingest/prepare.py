@@ -23,7 +23,7 @@ from brain_daemon.ingest import inline, markdown, screening
 from brain_daemon.ingest.chunking import Chunk, chunk_markdown, chunk_text
 from brain_daemon.ingest.entities import mentions
 from brain_daemon.ingest.inline import Hashtag, Link, Region
-from brain_daemon.model import PreparedChunk, PreparedDocument, Relation, Tags, Terms
+from brain_daemon.model import Mention, PreparedChunk, PreparedDocument, Relation, Tags, Terms
 from brain_daemon.text.analyzer import Analyzer
 from brain_daemon.text.names import entity_key
 
@@ -194,15 +194,10 @@ def screened(document: PreparedDocument, policy: str) -> PreparedDocument:
     """
     if policy == "allow":
         return document
-    tags = document.tags
-    labels = (tags.domain, tags.node_kind, tags.lawful_basis, tags.region, tags.thread)
-    shared = _seen_together([document.title, document.uri, *labels])
+    shared = beside(document.title, document.uri, document.tags)
     chunks = []
     for chunk in document.chunks:
-        names = [mention.name for mention in chunk.mentions if mention.kind == "explicit"]
-        stated = [r.relation for r in chunk.relations]
-        beside = _seen_together([shared, *chunk.heading_path, *names, *stated])
-        reason = screening.screen(f"{beside}\n\n{chunk.text}")
+        reason = order_in(chunk.text, shared, chunk.heading_path, chunk.mentions, chunk.relations)
         if reason and policy == "reject":
             raise BadRequest(
                 f"lines {chunk.line_start} to {chunk.line_end} read like an order to a model "
@@ -214,6 +209,26 @@ def screened(document: PreparedDocument, policy: str) -> PreparedDocument:
             )
         chunks.append(replace(chunk, flagged=True, flag_reason=reason) if reason else chunk)
     return replace(document, chunks=tuple(chunks))
+
+
+def beside(title: str, uri: str | None, tags: Tags) -> str:
+    """Give what is shown beside every chunk of a document."""
+    labels = (tags.domain, tags.node_kind, tags.lawful_basis, tags.region, tags.thread)
+    return _seen_together([title, uri, *labels])
+
+
+def order_in(
+    text: str,
+    shared: str,
+    heading_path: Sequence[str],
+    mentions: Sequence[Mention],
+    relations: Sequence[Relation],
+) -> str:
+    """Say why a chunk is to be held back, seen with what is shown beside it; empty if it is not."""
+    names = [mention.name for mention in mentions if mention.kind == "explicit"]
+    stated = [relation.relation for relation in relations]
+    shown = _seen_together([shared, *heading_path, *names, *stated])
+    return screening.screen(f"{shown}\n\n{text}")
 
 
 def _seen_together(parts: Iterable[str | None]) -> str:

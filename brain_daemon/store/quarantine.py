@@ -1,10 +1,12 @@
-"""Chunks in quarantine: listing them, letting them out, removing them, and who did so.
+"""Chunks in quarantine: listing them, putting them there later, letting them out, removing them,
+and who did so.
 
 A chunk in quarantine is stored whole, with its terms, vector and links, so that a release need
 not derive anything. Not here: what is put there and why, and who may look.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import apsw
@@ -19,7 +21,7 @@ class QuarantineEvent(NamedTuple):
 
     id: int
     at_us: int
-    action: str  # "release" or "delete"
+    action: str  # "hold", "release" or "delete"
     chunk_id: int
     document_id: int
     reason: str  # why the chunk was there
@@ -39,6 +41,18 @@ def page(conn: apsw.Connection, after: int = 0, limit: int = 100) -> list[Stored
 def count(conn: apsw.Connection) -> int:
     """Give how many chunks are in quarantine."""
     return int(conn.execute("SELECT count(*) FROM chunk WHERE flagged").get)
+
+
+def hold(
+    conn: apsw.Connection, chunk_id: int, reason: str, actor: Mapping[str, Any], at_us: int
+) -> bool:
+    """Put a stored chunk into quarantine; False if it has gone, is there or was ever released."""
+    chunk = next(iter(chunks.fetch(conn, [chunk_id])), None)
+    if chunk is None or chunk.flag_reason is not None:
+        return False
+    _record(conn, "hold", replace(chunk, flag_reason=reason), actor, at_us)
+    conn.execute("UPDATE chunk SET flagged = 1, flag_reason = ? WHERE id = ?", (reason, chunk_id))
+    return True
 
 
 def release(
@@ -69,11 +83,12 @@ def delete(
     return documents.remove_chunk(conn, chunk_id)
 
 
-def events(conn: apsw.Connection) -> list[QuarantineEvent]:
-    """Give every decision, the oldest first."""
+def events(conn: apsw.Connection, after: int = 0, limit: int = 100) -> list[QuarantineEvent]:
+    """Give the next decisions, the oldest first, ids above ``after`` only."""
     rows = conn.execute(
         "SELECT id, at, action, chunk_id, document_id, reason, actor_uid, actor_pid, actor_name "
-        "FROM quarantine_event ORDER BY id"
+        "FROM quarantine_event WHERE id > ? ORDER BY id LIMIT ?",
+        (after, limit),
     )
     return [QuarantineEvent(*row) for row in rows]
 

@@ -40,6 +40,15 @@ def iter_documents(conn: apsw.Connection, after: int = 0) -> Iterator[ExportedDo
             yield ExportedDocument(first_chunk_id, document, exported)
 
 
+def unheld(conn: apsw.Connection, after: int, limit: int) -> list[ExportedChunk]:
+    """Give the next chunks that were never in quarantine, by id, ids above ``after`` only."""
+    rows = conn.execute(
+        "SELECT id FROM chunk WHERE id > ? AND flag_reason IS NULL ORDER BY id LIMIT ?",
+        (after, limit),
+    )
+    return [_exported(conn, chunk) for chunk in chunks.fetch(conn, [row[0] for row in rows])]
+
+
 def _exported(conn: apsw.Connection, chunk: StoredChunk) -> ExportedChunk:
     mentions = conn.execute(
         "SELECT name, mention.kind FROM mention JOIN entity ON entity.id = entity_id "

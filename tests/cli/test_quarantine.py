@@ -46,11 +46,52 @@ def test_each_id_is_decided(stand: Stand, action: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("list", "7"), ("release",), ("delete", "7", "--limit", "2"), ("burn", "7")]
+    "words",
+    [
+        ("list", "7"),
+        ("release",),
+        ("delete", "7", "--limit", "2"),
+        ("burn", "7"),
+        ("history", "7"),
+        ("screen", "7"),
+        ("screen", "--limit", "7"),
+        ("list", "--dry-run"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(stand: Stand, words: tuple[str, ...]) -> None:
     assert stand.run("quarantine", *words).exit_code == exits.USAGE
     assert not stand.calls
+
+
+def test_history_tells_who_decided(stand: Stand) -> None:
+    event = {
+        "id": 4,
+        "at": "2026-05-01T00:00:00Z",
+        "action": "delete",
+        "chunk_id": 7,
+        "document_id": 3,
+        "reason": "leak",
+        "by": {"uid": 1000, "pid": 2, "name": "olga\x1b"},
+    }
+    stand.answers["quarantine.history"] = {"events": [event], "next": 4}
+    shown = stand.run("quarantine", "history", "--limit", "1").stdout
+    assert stand.params("quarantine.history") == [{"limit": 1}]
+    assert "2026-05-01T00:00:00Z  delete  chunk 7  document 3  (leak)  by olga" in shown
+    assert "\x1b" not in shown
+    assert "brain quarantine history --after 4" in shown
+
+
+def test_screen_goes_through_all_pages(stand: Stand) -> None:
+    chunk = {"id": 7, "document_id": 3, "reason": "leak"}
+    pages = {0: {"screened": 100, "chunks": [chunk], "next": 120}}
+    last = {"screened": 5, "chunks": [], "next": None}
+    stand.answers["quarantine.screen"] = lambda params: pages.get(params["after"], last)
+    assert stand.run("quarantine", "screen").stdout.endswith("105 chunks screened, 1 held back\n")
+    assert [p["after"] for p in stand.params("quarantine.screen")] == [0, 120]
+    assert "would be" in stand.run("quarantine", "screen", "--dry-run").stdout
+    assert [p["dry_run"] for p in stand.params("quarantine.screen")] == [False, False, True, True]
+    as_json = stand.run("quarantine", "screen", "--json").stdout
+    assert json.loads(as_json) == {"screened": 105, "chunks": [chunk]}
 
 
 def test_from_remember_to_release_against_the_real_daemon(daemon: Any) -> None:
@@ -61,3 +102,5 @@ def test_from_remember_to_release_against_the_real_daemon(daemon: Any) -> None:
     daemon.cli("quarantine", "release", "1")
     assert text in daemon.cli("get", "1").stdout
     assert "0 chunks in quarantine" in daemon.cli("quarantine", "list").stdout
+    assert "release  chunk 1" in daemon.cli("quarantine", "history").stdout
+    assert "0 chunks screened, 0 held back" in daemon.cli("quarantine", "screen").stdout

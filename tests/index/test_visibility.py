@@ -101,6 +101,15 @@ def test_a_release_reaches_a_mask_that_is_cached() -> None:
     assert (released.n_alive, released.n_flagged, released.total_length) == (2, 0, 10)
 
 
+def test_what_comes_into_quarantine_leaves_a_mask_that_is_cached() -> None:
+    rows, cache = rows_of(TAGS, TAGS), VisibilityCache()
+    assert cache.visible(rows, ALICE, EVERYTHING, NOW_US).mask.tolist() == [1, 1]
+    held = rows.hold(np.array([0]))
+    assert cache.visible(held, ALICE, EVERYTHING, NOW_US).mask.tolist() == [0, 1]
+    assert (held.n_alive, held.n_flagged, held.total_length) == (1, 1, 5)
+    assert held.release(np.array([0])).alive.tolist() == [1, 1]
+
+
 def test_flagged_rows_are_held_until_they_are_removed() -> None:
     rows = rows_of(TAGS, TAGS, TAGS, flagged=(0, 2))
     assert rows.find([10, 11, 12]).tolist() == [0, 1, 2]

@@ -94,6 +94,6 @@ def test_what_changes_anything_is_no_notification(
 
 def test_everything_beyond_reading_changes_something() -> None:
     changing = {"remember", "ingest_markdown", "forget", "import", "link", "unlink"}
-    changing |= {"decay.extend", "quarantine.release", "quarantine.delete"}
+    changing |= {"decay.extend", "quarantine.release", "quarantine.delete", "quarantine.screen"}
     changing |= {"reindex", "compact", "backup"}
     assert {name for name, op in dispatch.OPERATIONS.items() if op.writes} == changing

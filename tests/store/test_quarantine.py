@@ -70,3 +70,21 @@ def test_decisions_are_kept_and_unknown_ids_decide_nothing(conn: apsw.Connection
     (event,) = quarantine.events(conn)
     assert event[1:6] == (6, "delete", 2, 1, "override")
     assert event[6:] == (WRITER["uid"], WRITER["pid"], WRITER["name"])
+
+
+def test_holding_is_for_what_was_never_decided_upon(conn: apsw.Connection) -> None:
+    with conn:
+        documents.put(conn, make_document("plain", flagged("held")), WRITER, 0)
+        assert quarantine.hold(conn, 1, "leak", WRITER, 3)
+        assert not quarantine.hold(conn, 1, "leak", WRITER, 3)
+        assert not quarantine.hold(conn, 2, "leak", WRITER, 3)
+        assert not quarantine.hold(conn, 99, "leak", WRITER, 3)
+        quarantine.release(conn, 1, WRITER, 4)
+        assert not quarantine.hold(conn, 1, "role", WRITER, 5)
+    assert quarantine.count(conn) == 1
+    assert [event[1:6] for event in quarantine.events(conn)] == [
+        (3, "hold", 1, 1, "leak"),
+        (4, "release", 1, 1, "leak"),
+    ]
+    assert [event.at_us for event in quarantine.events(conn, after=1)] == [4]
+    assert [event.at_us for event in quarantine.events(conn, limit=1)] == [3]
