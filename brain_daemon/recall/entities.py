@@ -5,7 +5,8 @@ names, kinds and counts included. Relations and mentions are the store's; which 
 decided by the same mask as in every leg. Not here: ranking (`graph`), changing anything.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ MAX_DEPTH = 4
 MAX_VISITED = 256
 MAX_EVIDENCE = 16  # chunk ids that a relation or a hop names; the rest is counted
 
+_passage = re.compile(r"chunk ([0-9]{1,18})")  # as `pipeline` names it on a path
 _LINKED_ONLY = "link"  # the kind of an entity that relations name and no text mentions
 
 
@@ -52,6 +54,11 @@ class EntityView:
     snapshot: Snapshot
     mask: Mask
     conn: apsw.Connection
+
+    def sees(self, chunk_id: int) -> bool:
+        """Tell whether a chunk is visible."""
+        (row,) = self.snapshot.rows.find([chunk_id]).tolist()
+        return row >= 0 and bool(self.mask[row])
 
     def find(self, name: str) -> int | None:
         """Give the entity index of a name; None where nothing visible speaks of it."""
@@ -130,6 +137,36 @@ class EntityView:
             if naming is not None:  # else forgotten since the snapshot was taken
                 name, kind = naming
         return {"name": name, "kind": kind}
+
+    def names(self, indices: Collection[int]) -> dict[int, str]:
+        """Give names by entity index: the stored spelling to who sees whose it is, else the key."""
+        if not indices:
+            return {}
+        graph, rows = self.snapshot.graph, self.snapshot.rows
+        ids = {index: int(graph.entity_id[index]) for index in indices}
+        if rows.n_flagged or np.count_nonzero(self.mask) < rows.n_alive:
+            spelt = stored.spellings(self.conn, list(ids.values()))
+            firsts = rows.find([first for _, first in spelt.values()]).tolist()
+            known = {
+                id_: name
+                for (id_, (name, _)), row in zip(spelt.items(), firsts, strict=True)
+                if row >= 0 and self.mask[row]
+            }
+        else:
+            known = {e.id: e.name for e in stored.entities(self.conn, list(ids.values()))}
+        return {index: known.get(id_) or graph.key(index) for index, id_ in ids.items()}
+
+    def confirms(self, path: Sequence[str]) -> bool:
+        """Tell whether all that stands on a path of the provenance is seen, its ends left out."""
+        found = [self.find(name) for name in path]
+        for place, name in enumerate(path[1:-1], 1):
+            passage = _passage.fullmatch(name)
+            if found[place] is not None or (passage and self.sees(int(passage[1]))):
+                continue
+            before, after = found[place - 1], found[place + 1]
+            if before is None or after is None or self.relation_between(before, after) != name:
+                return False
+        return True
 
     def walk(
         self, start: int, depth: int, relation: str | None = None

@@ -37,7 +37,6 @@ from brain_daemon.recall.query import QueryDoc
 from brain_daemon.recall.ranking import Ranking, Rows
 from brain_daemon.recall.tuning import TUNED, Tuning
 from brain_daemon.store import chunks
-from brain_daemon.store import graph as stored_graph
 from brain_daemon.text.analyzer import Analyzer, QueryTerms
 from brain_daemon.text.stopwords import STOP_WORDS
 from brain_daemon.timestamps import now_us
@@ -153,7 +152,8 @@ def recall(
         rescued: dict[str, Any] = {"status": "skipped", "reason": "not needed"}
         if judged is not None and query.abstain and not judged.assessment.answers:
             judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
-        answer["legs"] = _report(judged.legs if judged else legs, snapshot, conn)
+        view = EntityView(snapshot, fitting.mask, conn)
+        answer["legs"] = _report(judged.legs if judged else legs, view)
         if query.trace:
             answer["ranked"] = _ranked(judged.legs if judged else legs, snapshot)
         if judged is None:
@@ -168,7 +168,6 @@ def recall(
                 answer["decision"] = "low_confidence"
                 answer["reason"] = judged.assessment.why_not()
             elif judged.select(query):
-                view = EntityView(snapshot, fitting.mask, conn)
                 judged, groups = _group(query, judged, fitting, view, analyzer)
                 answer["hits"] = _hits(query, judged, groups, view, analyzer)
             else:
@@ -392,14 +391,14 @@ def expand(
     return replace(legs, lexical=second, expansion=expanded)
 
 
-def _report(legs: Legs, snapshot: Snapshot, conn: apsw.Connection) -> dict[str, Any]:
+def _report(legs: Legs, view: EntityView) -> dict[str, Any]:
     report = {name: leg.report() for name, leg in legs.by_name().items()}
     if legs.vector.skipped is None:
-        report["vector"]["feedback"] = snapshot.rows.chunk_id[legs.feedback].tolist()
+        report["vector"]["feedback"] = view.snapshot.rows.chunk_id[legs.feedback].tolist()
     if legs.lexical.skipped is None:
         report["lexical"]["terms"] = list(legs.terms.terms)
     if legs.graph.skipped is None:
-        names = _entity_names(snapshot, conn, legs.graph.entities)
+        names = view.names(legs.graph.entities)
         report["graph"]["entities"] = [names[index] for index in legs.graph.entities]
     return report
 
@@ -478,14 +477,12 @@ def _grouped(
 
 
 def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:
-    legs, snapshot = judged.legs, view.snapshot
+    legs = judged.legs
     fused = [judged.fused[i] for i in selected]
     paths = [
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
-    names = _entity_names(
-        snapshot, view.conn, {node // 2 for path in paths for node in path if node % 2}
-    )
+    names = view.names({node // 2 for path in paths for node in path if node % 2})
     result = []
     for i, hit, path in zip(selected, fused, paths, strict=True):
         ranks = hit.ranks
@@ -505,7 +502,7 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
                 "path": [PATH_START, *_path_names(path, names, view)],
             }
         of_hit["fused"] = hit.score
-        of_hit["expansion"] = legs.expansion.evidence(hit.row, snapshot)
+        of_hit["expansion"] = legs.expansion.evidence(hit.row, view.snapshot)
         of_hit["confidence"] = judged.assessment.each[i]
         result.append(of_hit)
     return result
@@ -523,14 +520,3 @@ def _path_names(path: list[int], entity_names: Mapping[int, str], view: EntityVi
             names += [relation] if relation else []
         names.append(entity_names[node // 2])
     return names
-
-
-def _entity_names(
-    snapshot: Snapshot, conn: apsw.Connection, indices: "set[int] | tuple[int, ...]"
-) -> dict[int, str]:
-    """Names by entity index; the key where the entity has left since the snapshot was taken."""
-    if not indices:
-        return {}
-    ids = {index: int(snapshot.graph.entity_id[index]) for index in indices}
-    stored = {e.id: e.name for e in stored_graph.entities(conn, list(ids.values()))}
-    return {index: stored.get(id_) or snapshot.graph.key(index) for index, id_ in ids.items()}

@@ -8,6 +8,7 @@ from brain_daemon.errors import NotFound
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import operators, pipeline
+from brain_daemon.recall.entities import EntityView
 from brain_daemon.recall.evidence import chunk_record
 from brain_daemon.recall.query import QueryDoc
 from brain_daemon.recall.render import render
@@ -66,7 +67,8 @@ def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, A
 def trace(memory: Memory, params: TraceParams, principal: Principal) -> dict[str, Any]:
     """Give a trace that the caller's own recall left.
 
-    Of a memory that the caller may not see any more it has the id alone.
+    Of a memory that the caller may not see any more it has the id alone, and nothing that only
+    such a memory said: no path over it, no words of it.
 
     Raises
     ------
@@ -80,13 +82,25 @@ def trace(memory: Memory, params: TraceParams, principal: Principal) -> dict[str
             "daemon stops",
             trace_id=params.trace_id,
         )
-    ids = [hit["id"] for hit in found["hits"]]
-    sees = memory.snapshot.sees(ids, principal, EVER, now_us())
-    found["hits"] = [
-        hit if seen else {"id": hit["id"], "gone": True}
-        for hit, seen in zip(found["hits"], sees, strict=True)
-    ]
+    snapshot = memory.snapshot
+    visible = snapshot.visible(principal, EVER, now_us())
+    view = EntityView(snapshot, visible.mask, memory.reader())
+    found["hits"] = [_of_the_present(hit, view) for hit in found["hits"]]
+    for leg in found["legs"].values():
+        if "entities" in leg:
+            leg["entities"] = [name for name in leg["entities"] if view.find(name) is not None]
+    if not all(map(view.sees, found["expansion"]["feedback"])):
+        found["expansion"]["terms"] = []
     return found
+
+
+def _of_the_present(hit: dict[str, Any], view: EntityView) -> dict[str, Any]:
+    if not view.sees(hit["id"]):
+        return {"id": hit["id"], "gone": True}
+    graph = hit.get("provenance", {}).get("graph")
+    if graph and not view.confirms(graph["path"]):
+        graph["path"] = None
+    return hit
 
 
 def multi_get(memory: Memory, params: MultiGetParams, principal: Principal) -> dict[str, Any]:

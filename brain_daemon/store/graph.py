@@ -14,6 +14,8 @@ import apsw
 from brain_daemon.model import PreparedChunk, Relation
 from brain_daemon.text.names import entity_key
 
+_NEVER = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -207,15 +209,30 @@ def relation_at(
     return None if row is None else (str(row[0]), bool(row[1]))
 
 
+_FIRST = (  # the chunk that named an entity: the first to mention it or to state something of it
+    f"min(ifnull((SELECT min(chunk_id) FROM mention WHERE entity_id = entity.id), {_NEVER}), "
+    f"ifnull((SELECT min(chunk_id) FROM edge WHERE source_id = entity.id), {_NEVER}), "
+    f"ifnull((SELECT min(chunk_id) FROM edge WHERE target_id = entity.id), {_NEVER}))"
+)
+
+
+def spellings(conn: apsw.Connection, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Give the stored name of entities by id, and the chunk whose spelling that is."""
+    rows = conn.execute(
+        f"SELECT id, name, {_FIRST} FROM entity WHERE id IN carray(?)",
+        (apsw.carray(array("q", ids)),),
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
 def naming(conn: apsw.Connection, entity_id: int, chunk_id: int) -> tuple[str, str] | None:
     """Give an entity's name and kind as one of the chunks that mention it may tell them.
 
-    The name is the stored spelling where no earlier chunk mentions the entity, else the key.
+    The name is the stored spelling where no earlier chunk speaks of the entity, else the key.
     """
     row = conn.execute(
-        "SELECT iif(chunk_id = (SELECT min(chunk_id) FROM mention WHERE entity_id = ?1), "
-        "entity.name, entity.key), mention.kind FROM mention "
-        "JOIN entity ON entity.id = entity_id WHERE entity_id = ?1 AND chunk_id = ?2",
+        f"SELECT iif(chunk_id = {_FIRST}, entity.name, entity.key), mention.kind FROM mention "
+        "JOIN entity ON entity.id = entity_id WHERE entity_id = ? AND chunk_id = ?",
         (entity_id, chunk_id),
     ).fetchone()
     return None if row is None else (str(row[0]), str(row[1]))

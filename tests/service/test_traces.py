@@ -96,6 +96,35 @@ def test_what_was_forgotten_is_gone_from_the_trace(world: World) -> None:
     assert "provenance" in hits[stays]
 
 
+def test_words_and_relations_of_what_was_forgotten_are_gone_too(world: World) -> None:
+    for i in range(3):
+        world.remember(f"the kettle in room {i} has a quokkafoil lid", uri=f"kettle {i}")
+    for i in range(40):
+        world.remember(f"a sentence about gardening, number {i}")
+    relation = {"subject": "Ana", "relation": "secretly_meets", "object": "Bruno"}
+    world.remember("x", uri="stated", relations=[relation])
+    stays = world.remember("likes cheese", entities=["Bruno"])
+
+    def asked(q: str) -> str:
+        trace_id = world.call("recall", q=q, trace=True, abstain=False, k=9)["trace_id"]
+        return str(trace_id)
+
+    kettle, ana = asked("kettle room"), asked("Ana")
+    said = json.dumps([world.call("trace", trace_id=id_) for id_ in (kettle, ana)])
+    assert "quokkafoil" in said
+    assert "secretly_meets" in said
+    for uri in ("kettle 0", "kettle 1", "kettle 2", "stated"):
+        world.call("forget", uri=uri)
+    kept = [world.call("trace", trace_id=id_) for id_ in (kettle, ana)]
+    assert "quokkafoil" not in json.dumps(kept)
+    assert "secretly_meets" not in json.dumps(kept)
+    assert (kept[0]["expansion"]["fired"], kept[0]["expansion"]["terms"]) == (True, [])
+    assert kept[1]["legs"]["graph"]["entities"] == []
+    (hit,) = [hit for hit in kept[1]["hits"] if hit["id"] == stays]
+    assert hit["provenance"]["graph"]["path"] is None
+    assert hit["provenance"]["graph"]["rank"] > 0
+
+
 @pytest.mark.parametrize("trace_id", ["0" * 16, "x"])
 def test_an_unknown_trace_is_not_found(world: World, trace_id: str) -> None:
     with pytest.raises(NotFound, match="newest 256"):
