@@ -23,10 +23,22 @@ _NONCE_BYTES = 8
 _MAX_NAMES = 8  # of the copies of one text
 
 _LETTERS = _NAME.replace("-", "")
-_bracket = re.compile("[<\uff1c\ufe64‹〈⟨〈❬❮«《≪⟪˂ᐸ≺⋖]")
+_bracket = re.compile("[<\ufe64\uff1c‹«❮❬❰\u2329\u3008⟨⧼⦑⦓《⟪︽︿˂˱ᐸ≪⋘⪡⫷⋖≺≮⩹⪦]")
 _ESCAPED = "&lt;"
-# Letters that look like those of the fence's name.
-_LOOKALIKES = str.maketrans("аαɑеєԁѕтτгυսնոп", "aaaeedsttruunnn")
+# What looks like the letters of the fence's name; what is Latin, however odd, says so by its name.
+_ALIKE = {
+    "a": "аαɑⲁᎪꓮ",
+    "d": "ԁժᎠꓓ",
+    "e": "еєεҽⲉᎬꓰ",
+    "n": "νոռηпⲛꓠ",
+    "r": "гᎡᏒꓣ",
+    "s": "ѕᏚꓢ",
+    "t": "тτⲧᎢꓔ",
+    "u": "υսцʊꓴ",
+}
+_LOOKALIKES = {ord(char): letter for letter, alike in _ALIKE.items() for char in alike}
+_latin = re.compile(r"(?:LATIN|REGIONAL INDICATOR) [A-Z ]*?\b([A-Z])\b")
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # of Hangul: letters with nothing to see
 _JOINERS = "\u200c\u200d"  # part of emoji and of several scripts
 
 
@@ -120,12 +132,14 @@ def _label(value: str | None) -> str:
 def _shown(line: str) -> str:
     """Drop what nobody sees: control and format characters; every kind of line end is a blank."""
     line = " ".join(line.splitlines())
-    if line.isprintable():
+    if line.isprintable() and _FILLERS.isdisjoint(line):
         return line
     return "".join(
         char
         for char in line
-        if char in _JOINERS or char == "\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co")
+        if char in _JOINERS
+        or char == "\t"
+        or (char not in _FILLERS and unicodedata.category(char) not in ("Cc", "Cf", "Co"))
     )
 
 
@@ -144,13 +158,20 @@ def _spells_fence(text: str, start: int) -> bool:
     for position in range(start, len(text)):
         if _bracket.match(text, position):
             return False
-        plain = unicodedata.normalize("NFKD", text[position]).casefold().translate(_LOOKALIKES)
-        for char in plain:
-            if not char.isalpha():
-                continue
+        for char in _letters(text[position]):
             if char != _LETTERS[matched]:
                 return False
             matched += 1
             if matched == len(_LETTERS):
                 return True
     return False
+
+
+def _letters(char: str) -> str:
+    """Small letters, without accents, that a character is read as."""
+    if char.isascii():
+        return char.lower() if char.isalpha() else ""
+    plain = unicodedata.normalize("NFKD", char).casefold().translate(_LOOKALIKES)
+    if not plain.isascii() and (named := _latin.search(unicodedata.name(char, ""))):
+        return named[1].lower()
+    return "".join(c for c in plain if c.isalpha() and c not in _FILLERS)
