@@ -25,10 +25,12 @@ EMBED_BATCH = 256
 
 
 def replace_terms(writer: apsw.Connection, reader: apsw.Connection, analyzer: Analyzer) -> int:
-    """Analyse every chunk again; give their number."""
+    """Analyse every chunk again, going on where an interrupted run stopped; give their number."""
+    done = fulltext.staged_ids(writer, ANALYZER_VERSION, analyzer.language)
     rows = (
         (chunk_id, prepare.terms_of(analyzer, title, path, text))
         for chunk_id, title, path, text in _texts(reader)
+        if chunk_id not in done
     )
     return fulltext.replace_terms(writer, ANALYZER_VERSION, analyzer.language, rows)
 

@@ -117,14 +117,15 @@ def replace_terms(
     """Replace every chunk's terms by another analyser's, in transactions of its own.
 
     The new table is built beside the old one, a batch a commit, and takes its name in one last
-    transaction. Killed at any moment, the store still holds the old one whole.
+    transaction. Killed at any moment, the store still holds the old one whole, and what was done
+    counts again when the same analyser is given (see `staged_ids`).
 
     Parameters
     ----------
     conn : apsw.Connection
         The writer, outside a transaction; nobody else writes meanwhile.
     rows : iterable of (chunk_id, Terms)
-        For every chunk; read once, lazily.
+        For every chunk that `staged_ids` does not name; read once, lazily.
 
     Returns
     -------
@@ -136,9 +137,7 @@ def replace_terms(
     ValueError
         A chunk has no new terms; the old table stays.
     """
-    with conn:
-        drop_staged(conn)
-        create(conn, "staged_fts")
+    staged_ids(conn, analyzer_version, language)
     iterator = iter(rows)
     while batch := list(islice(iterator, STAGING_BATCH)):
         with conn:
@@ -152,12 +151,27 @@ def replace_terms(
         ).get
         if missing:
             raise ValueError(f"{missing} chunks have no new terms")
+        # What left the store since an interrupted run.
+        conn.execute("DELETE FROM staged_fts WHERE rowid NOT IN (SELECT id FROM chunk)")
         conn.execute("DROP TABLE chunk_fts")
         conn.execute("ALTER TABLE staged_fts RENAME TO chunk_fts")
+        conn.execute("DELETE FROM meta WHERE key = 'staged_analyzer'")
         write_analyzer(conn, analyzer_version, language)
     return int(conn.execute("SELECT count(*) FROM chunk").get)
+
+
+def staged_ids(conn: apsw.Connection, analyzer_version: int, language: str) -> set[int]:
+    """Give the chunks that an interrupted `replace_terms` by this analyser has already done."""
+    analyzer = f"{analyzer_version} {language}"
+    if meta.read(conn, "staged_analyzer") != analyzer:
+        with conn:
+            drop_staged(conn)
+            create(conn, "staged_fts")
+            meta.write(conn, "staged_analyzer", analyzer)
+    return {row[0] for row in conn.execute("SELECT id FROM staged_fts_docsize")}
 
 
 def drop_staged(conn: apsw.Connection) -> None:
     """Remove what an interrupted `replace_terms` left."""
     conn.execute("DROP TABLE IF EXISTS staged_fts")
+    conn.execute("DELETE FROM meta WHERE key = 'staged_analyzer'")

@@ -1,6 +1,7 @@
 """Vectors and terms derived anew: resumable, whole or not at all."""
 
 import shutil
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from brain_daemon import config
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.ingest import prepare
-from brain_daemon.model import Tags
+from brain_daemon.model import Tags, Terms
 from brain_daemon.service import rebuild
-from brain_daemon.store import connection, documents, maintenance, meta, schema, vectors
+from brain_daemon.store import connection, documents, fulltext, maintenance, meta, schema, vectors
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 N_TEXTS = 40
@@ -94,3 +95,36 @@ def test_new_vectors_are_the_new_models(settings: config.Settings) -> None:
     ((vector, _),) = prepare.embed(new, texts)
     assert stored[8] == vector.tobytes()
     reader.close()
+
+
+def test_another_analyser_goes_on_where_it_was_interrupted(
+    settings: config.Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at a start-up that is killed, however often: every chunk is analysed once."""
+    monkeypatch.setattr(fulltext, "STAGING_BATCH", 8)
+    analyse = prepare.terms_of
+    analysed: list[str] = []
+
+    def interrupted(analyzer: Analyzer, title: str, path: tuple[str, ...], text: str) -> Terms:
+        if len(analysed) in (16, 33):
+            analysed.append("nothing")
+            raise KeyboardInterrupt
+        analysed.append(title)
+        return analyse(analyzer, title, path, text)
+
+    monkeypatch.setattr(prepare, "terms_of", interrupted)
+    path = settings.store_dir / rebuild.DATABASE_NAME
+    analyzer = Analyzer("german")
+    for ends in (KeyboardInterrupt, KeyboardInterrupt, None):
+        with closing(connection.open_writer(path)) as writer:
+            with closing(connection.open_reader(path)) as reader:
+                if ends is None:
+                    assert rebuild.replace_terms(writer, reader, analyzer) == N_TEXTS
+                    assert meta.read(writer, "language") == "german"
+                else:
+                    with pytest.raises(ends):
+                        rebuild.replace_terms(writer, reader, analyzer)
+                    assert meta.read(writer, "language") == "english"
+            assert maintenance.integrity_findings(writer) == []
+    assert len(analysed) == N_TEXTS + 2
+    assert set(analysed) == {"nothing", *(f"Heron {number}" for number in range(N_TEXTS))}

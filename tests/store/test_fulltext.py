@@ -92,7 +92,7 @@ def test_replace_terms_swaps_analyser_and_terms(conn: apsw.Connection) -> None:
     assert fulltext.match(conn, fulltext.match_any(["gelb", "neu"]), 10) == [2, 3]
 
 
-def test_an_interrupted_replacement_keeps_the_old_terms(
+def test_an_interrupted_replacement_keeps_the_old_terms_and_is_gone_on_with(
     conn: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fulltext, "STAGING_BATCH", 2)
@@ -105,11 +105,36 @@ def test_an_interrupted_replacement_keeps_the_old_terms(
                 raise KeyboardInterrupt
             yield row
 
+    def left() -> Iterator[tuple[int, Terms]]:
+        done = fulltext.staged_ids(conn, 9, "german")
+        return (row for row in german(conn) if row[0] not in done)
+
     with pytest.raises(KeyboardInterrupt):
         fulltext.replace_terms(conn, 9, "german", interrupted())
-    with pytest.raises(ValueError, match="4 chunks have no new terms"):
-        fulltext.replace_terms(conn, 9, "german", iter(list(german(conn))[:1]))
+    assert fulltext.staged_ids(conn, 9, "german") == {1, 2}
+    with pytest.raises(ValueError, match="2 chunks have no new terms"):
+        fulltext.replace_terms(conn, 9, "german", iter(list(left())[:1]))
     assert list(scan.terms(conn)) == before
     assert meta.read(conn, "language") == "english"
     assert maintenance.integrity_findings(conn) == []
-    assert fulltext.replace_terms(conn, 9, "german", german(conn)) == 5
+    with conn:
+        documents.remove(conn, 1)  # staged, and no longer there
+    put(conn, "word6")
+    assert [chunk_id for chunk_id, _ in left()] == [4, 5, 6]
+    assert fulltext.replace_terms(conn, 9, "german", left()) == 5
+    assert [terms for _, terms in scan.terms(conn)] == [
+        f"WORD{number} neu".encode() for number in (1, 2, 3, 4, 6)
+    ]
+    assert maintenance.integrity_findings(conn) == []
+
+
+@pytest.mark.parametrize("other", [(10, "german"), (9, "none")])
+def test_what_another_analyser_staged_does_not_count(
+    conn: apsw.Connection, other: tuple[int, str]
+) -> None:
+    put(conn, "rot", "blau")
+    with pytest.raises(ValueError, match="1 chunks have no new terms"):
+        fulltext.replace_terms(conn, 9, "german", iter([(1, Terms("", "ROT", ""))]))
+    assert fulltext.staged_ids(conn, *other) == set()
+    assert fulltext.replace_terms(conn, *other, german(conn)) == 2
+    assert fulltext.staged_ids(conn, 9, "german") == set()

@@ -103,6 +103,7 @@ def test_what_an_interrupted_rebuild_staged_is_in_no_file_after_compact(
     assert chunk.vector.tobytes() not in content
     for kind, word in FORGOTTEN.items():
         assert word.lower().encode()[1:8] not in content.lower(), kind
+    assert fulltext.staged_ids(conn, 9, "none") == set()
     assert vectors.staged_ids(conn, "a" * 64) == set()
 
 
