@@ -36,6 +36,7 @@ setup(
         [
             extension("distance", "_ext/kernels.c"),
             extension("vocabulary"),
+            extension("wordpiece"),
             extension("bm25"),
             extension("ppr"),
             extension("rrf"),

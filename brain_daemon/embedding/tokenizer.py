@@ -1,36 +1,36 @@
 """Text to token ids, as a model2vec model wants them: cut to length, unknown tokens left out.
 
-Here: the tokenizer file and what the format does around it, and a cache of words. Not here: the
-table (``embedding.model``).
+Here: the tokenizer file and what the format does around it; how text becomes plain words. Not here:
+reading words by pieces (``_ext``), the table (``embedding.model``).
 """
 
 import json
 import os
 import re
-from array import array
-from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
+
+from brain_daemon._ext.wordpiece import WordPiece
 
 # One text at a time is too little for the library's own thread pool, and forking with one warns.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-_ascii_units = re.compile(r"[0-9A-Za-z]+|[^0-9A-Za-z ]")
-
-_CACHE_ENTRIES = 20_000
+_CACHE_ENTRIES = 5_000
 _CACHED_CHARS = 40  # longer words hardly ever repeat
+_PREFIX = "##"  # of a piece that continues a word
+
+Ids = npt.NDArray[np.int32]
 
 
 class TextTokenizer:
     """The tokenizer of a static model. Thread-safe under the GIL.
 
-    A BERT tokenizer never looks beyond a space, nor in ASCII text beyond a run of letters and
-    digits or a punctuation mark, so the ids of a text are those of such units one after the other;
-    of units seen before (at most 20,000, about 4 MB) they are remembered. Any other tokenizer gets
-    the text as it is.
+    A BERT tokenizer is read from its file and carried out here: ASCII text by the kernel alone, of
+    other words the normal form comes from the tokenizers library and is remembered (of at most
+    5,000 words). Any other tokenizer is the library's, which takes ten times the memory.
 
     Parameters
     ----------
@@ -39,6 +39,11 @@ class TextTokenizer:
     max_length : int or None
         Tokens of a text that count; None for all.
 
+    Attributes
+    ----------
+    vocabulary_size : int
+        Number of tokens.
+
     Raises
     ------
     Exception
@@ -46,88 +51,140 @@ class TextTokenizer:
     """
 
     def __init__(self, data: bytes, max_length: int | None) -> None:
-        tokenizer = Tokenizer.from_buffer(data)
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self.vocabulary_size: int = tokenizer.get_vocab_size()
-        self._encode = tokenizer.encode_batch_fast
-        self._unknown_id = _unknown_id(tokenizer, data)
+        reading = _Bert.read(data) or _Library(data)
+        self._encode = reading.encode
+        self._unknown_id = reading.unknown_id
         self._max_tokens = max_length
+        self.vocabulary_size = len(reading.token_lengths)
         # The format cuts the text before tokenizing it, assuming tokens of median length.
-        self._max_chars = None if max_length is None else max_length * _median_length(tokenizer)
-        self._by_word = _looks_at_words_only(tokenizer)
-        self._lowers = self._by_word and tokenizer.normalizer.lowercase
-        self._added = [t.content for t in tokenizer.get_added_tokens_decoder().values()]
-        self._cache: dict[str, bytes] = {}  # word to its ids, int32
+        median = int(np.median(reading.token_lengths))
+        self._max_chars = None if max_length is None else max_length * median
 
-    def ids(self, text: str) -> npt.NDArray[np.int32]:
+    def ids(self, text: str) -> Ids:
         """Token ids of any text, in its order: an int32 array of shape (n_tokens,)."""
-        text = text[: self._max_chars]
-        data = self._unit_ids(self._units(text)) if self._by_word else self._encoded([text])[0]
-        ids = np.frombuffer(data, np.int32)[: self._max_tokens]
+        ids = self._encoded(text[: self._max_chars])[: self._max_tokens]
         return ids if self._unknown_id is None else ids[ids != self._unknown_id]
 
     def count(self, text: str) -> int:
         """Count the tokens of a text, those beyond the model's length and unknown ones too."""
-        return len(self._encoded([text])[0]) // np.dtype(np.int32).itemsize
+        return len(self._encoded(text))
 
-    def _units(self, text: str) -> list[str]:
-        text = text.replace("\n", " ")
-        if not (text.isascii() and text.isprintable()) or any(t in text for t in self._added):
-            return text.split(" ")
-        return _ascii_units.findall(text.lower() if self._lowers else text)
-
-    def _unit_ids(self, words: list[str]) -> bytes:
-        cache = self._cache
-        found = list(map(cache.get, words))
-        if None not in found:
-            return b"".join(found)  # type: ignore[arg-type]
-        absent = list({word for word, ids in zip(words, found, strict=True) if ids is None})
-        fresh = dict(zip(absent, self._encoded(absent), strict=True))
-        if len(cache) + len(fresh) > _CACHE_ENTRIES:  # cheaper than a usage order
-            cache.clear()
-        for word, data in fresh.items():
-            if len(word) <= _CACHED_CHARS and len(cache) < _CACHE_ENTRIES:
-                cache[word] = data
-        return b"".join(
-            [fresh[word] if ids is None else ids for word, ids in zip(words, found, strict=True)]
-        )
-
-    def _encoded(self, texts: Sequence[str]) -> list[bytes]:
+    def _encoded(self, text: str) -> Ids:
         try:
-            encodings = self._encode(texts, add_special_tokens=False)
+            return self._encode(text)
         except (UnicodeEncodeError, TypeError):  # lone surrogates
-            texts = [text.encode("utf-8", "ignore").decode() for text in texts]
-            encodings = self._encode(texts, add_special_tokens=False)
-        return [array("i", encoding.ids).tobytes() for encoding in encodings]
+            return self._encode(text.encode("utf-8", "ignore").decode())
 
 
-def _looks_at_words_only(tokenizer: Tokenizer) -> bool:
-    """Whether spaces and line ends always part tokens, and nothing depends on what is beyond."""
-    parts: tuple[Any, Any, Any] = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
-    kinds = tuple(type(part).__name__ for part in parts)
-    added = tokenizer.get_added_tokens_decoder().values()
-    return kinds == ("BertNormalizer", "BertPreTokenizer", "WordPiece") and not any(
-        " " in token.content or "\n" in token.content for token in added
-    )
+class _Library:
+    """The tokenizer as its own library carries it out."""
+
+    def __init__(self, data: bytes) -> None:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_buffer(data)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._encode_batch = tokenizer.encode_batch_fast
+        self.token_lengths = [len(token) for token in tokenizer.get_vocab()]
+        model = tokenizer.model
+        if not hasattr(model, "unk_token"):  # Unigram has the id only, and only in the file
+            self.unknown_id = json.loads(data)["model"].get("unk_id")
+        else:
+            unknown = model.unk_token
+            self.unknown_id = None if unknown is None else tokenizer.token_to_id(unknown)
+
+    def encode(self, text: str) -> Ids:
+        (encoding,) = self._encode_batch([text], add_special_tokens=False)
+        return np.array(encoding.ids, np.int32)
 
 
-def _median_length(tokenizer: Tokenizer) -> int:
-    """Median number of characters of a token, rounded down.
+class _Bert:
+    """A BERT tokenizer.
 
-    Asks for one token after the other where it can: the whole vocabulary as a dict takes four
-    times as long, and 4 MB that the process keeps.
+    It never looks beyond a space, nor in ASCII text beyond a run of letters and digits or a
+    punctuation mark, so the ids of a text are those of such units one after the other.
     """
-    size = tokenizer.get_vocab_size()
-    tokens = [token for index in range(size) if (token := tokenizer.id_to_token(index)) is not None]
-    if len(tokens) != size:  # the ids have gaps
-        tokens = list(tokenizer.get_vocab())
-    return int(np.median([len(token) for token in tokens]))
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        model, normalizer = spec["model"], spec["normalizer"]
+        added = {token["content"]: token["id"] for token in spec["added_tokens"]}
+        vocabulary = {**model["vocab"], **added}
+        self.token_lengths = list(map(len, vocabulary))
+        self.unknown_id: int = vocabulary[model["unk_token"]]
+        self._pieces = WordPiece(
+            model["vocab"],
+            self.unknown_id,
+            model["max_input_chars_per_word"],
+            normalizer["lowercase"],
+        )
+        self._normalizer = {key: value for key, value in normalizer.items() if key != "type"}
+        self._added = added
+        # Of two that begin at one place the longer one.
+        contents = sorted(added, key=len, reverse=True)
+        self._added_tokens = re.compile(f"({'|'.join(map(re.escape, contents))})")
+        self._cache: dict[str, Ids] = {}
+
+    @classmethod
+    def read(cls, data: bytes) -> "_Bert | None":
+        """Read the file, if it has a BERT tokenizer without any speciality."""
+        spec = json.loads(data)
+        parts = [spec.get(name) or {} for name in ("normalizer", "pre_tokenizer", "model")]
+        kinds = tuple(part.get("type") for part in parts)
+        model = parts[-1]
+        is_plain = (
+            kinds == ("BertNormalizer", "BertPreTokenizer", "WordPiece")
+            and model["continuing_subword_prefix"] == _PREFIX
+            and model["unk_token"] in model["vocab"]
+            and 1 <= model["max_input_chars_per_word"] <= 1024
+            and not any(
+                token[trait] or not token["content"]
+                for token in spec["added_tokens"]
+                for trait in ("single_word", "normalized")
+            )
+        )
+        return cls(spec) if is_plain else None
+
+    def encode(self, text: str) -> Ids:
+        added = self._added
+        if not any(token in text for token in added):
+            return self._words(text)
+        parts = self._added_tokens.split(text)
+        ids = [np.array([added[p]], np.int32) if p in added else self._words(p) for p in parts]
+        return np.concatenate(ids)
+
+    def _words(self, text: str) -> Ids:
+        text = text.replace("\n", " ")
+        if text.isascii() and text.isprintable():
+            return self._pieces.encode(text)
+        text = text.replace("\t", " ").replace("\r", " ")
+        parts: list[Ids] = []
+        for is_plain, words in groupby(text.split(" "), _is_plain):
+            if is_plain:
+                parts.append(self._pieces.encode(" ".join(words)))
+            else:
+                parts += map(self._word, words)
+        return np.concatenate(parts)
+
+    def _word(self, word: str) -> Ids:
+        """Token ids of a word that is not plain: by its normal form."""
+        found = self._cache.get(word)
+        if found is None:
+            found = self._pieces.encode(" ".join(self._normalized(word)))
+            if len(word) <= _CACHED_CHARS:
+                if len(self._cache) >= _CACHE_ENTRIES:  # cheaper than a usage order
+                    self._cache.clear()
+                self._cache[word] = found.copy()
+        return found
+
+    def _normalized(self, word: str) -> list[str]:
+        # The library is big: a process that meets no such word does without.
+        from tokenizers.normalizers import BertNormalizer
+        from tokenizers.pre_tokenizers import BertPreTokenizer
+
+        normal = BertNormalizer(**self._normalizer).normalize_str(word)
+        return [part for part, _ in BertPreTokenizer().pre_tokenize_str(normal)]
 
 
-def _unknown_id(tokenizer: Tokenizer, data: bytes) -> int | None:
-    """Id of the token that stands for what the vocabulary lacks."""
-    model = tokenizer.model
-    if not hasattr(model, "unk_token"):  # Unigram has the id only, and only in the file
-        return json.loads(data)["model"].get("unk_id")
-    return None if model.unk_token is None else tokenizer.token_to_id(model.unk_token)
+def _is_plain(word: str) -> bool:
+    return word.isascii() and word.isprintable()

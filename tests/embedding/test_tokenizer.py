@@ -1,6 +1,9 @@
-"""Token ids word by word, against the same tokenizer on the whole text."""
+"""Token ids as we find them, against the tokenizers library on the whole text."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,17 +44,41 @@ def test_words_one_by_one_are_the_text_as_a_whole(bert, text):
         assert tokenizer.ids(text).tolist() == expected(bert, text, 1)
 
 
-def test_words_are_remembered_up_to_a_bound():
+def test_words_that_are_not_plain_are_remembered_up_to_a_bound(bert):
     tokenizer = TextTokenizer(DATA, None)
-    tokenizer.ids("two words")
-    assert set(tokenizer._cache) == {"two", "words"}
-    tokenizer.ids("w" * 41)
-    assert set(tokenizer._cache) == {"two", "words"}
-    for start in range(0, 50_000, 5_000):
-        tokenizer.ids(" ".join(map(str, range(start, start + 5_000))))
-        assert len(tokenizer._cache) <= 20_000
-    tokenizer.ids(" ".join(map(str, range(30_000))))
-    assert len(tokenizer._cache) == 20_000
+    remembered = tokenizer._encode.__self__._cache
+    tokenizer.ids("some naïve café words")
+    assert set(remembered) == {"naïve", "café"}
+    tokenizer.ids("é" * 41)
+    assert set(remembered) == {"naïve", "café"}
+    for start in range(0, 12_000, 1_500):
+        text = " ".join(f"é{number}" for number in range(start, start + 1_500))
+        assert tokenizer.ids(text).tolist() == expected(bert, text, 1)
+        assert 0 < len(remembered) <= 5_000
+
+
+def test_a_process_that_meets_plain_words_only_does_without_the_library():
+    program = """
+import sys
+from brain_daemon.embedding.model import StaticModel
+model = StaticModel.load()
+assert model.embed("plain words, (and) code_names\\n\\tof ASCII").any()
+assert "tokenizers" not in sys.modules
+assert model.embed("naïve").any()
+assert "tokenizers" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_words_of_real_texts(bert, shared_data):
+    words = set()
+    for path in sorted(shared_data.rglob("*.md"))[:100]:
+        text = path.read_text("utf-8", "ignore")[:20_000]
+        words.update(text.split())
+        assert TextTokenizer(DATA, None).ids(text).tolist() == expected(bert, text, 1)
+    tokenizer = TextTokenizer(DATA, None)
+    for word in sorted(words):
+        assert tokenizer.ids(word).tolist() == expected(bert, word, 1)
 
 
 def test_unknown_tokens_count_for_the_length_and_are_left_out():
@@ -62,12 +89,17 @@ def test_unknown_tokens_count_for_the_length_and_are_left_out():
     assert tokenizer.ids("🎉").dtype == np.int32
 
 
-def wordpiece(*added: str, normalizer: object = None, splitter: object = None) -> Tokenizer:
+def wordpiece(
+    *added: str | AddedToken,
+    normalizer: object = None,
+    splitter: object = None,
+    **traits: Any,
+) -> Tokenizer:
     vocabulary = {token: index for index, token in enumerate(VOCABULARY)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", **traits))
     tokenizer.normalizer = normalizer or normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = splitter or pre_tokenizers.BertPreTokenizer()
-    tokenizer.add_tokens([AddedToken(token) for token in added])
+    tokenizer.add_tokens([AddedToken(t) if isinstance(t, str) else t for t in added])
     return tokenizer
 
 
@@ -79,12 +111,25 @@ def wordpiece(*added: str, normalizer: object = None, splitter: object = None) -
         wordpiece("a\nb"),
         wordpiece(normalizer=normalizers.Replace(" ", "")),
         wordpiece(splitter=pre_tokenizers.Punctuation()),
+        wordpiece("ab", "aba", "[SEP]"),
+        wordpiece(*[AddedToken(token, normalized=False) for token in ("[X]", "[X][X]", "a b")]),
+        wordpiece(AddedToken("[X]", normalized=False, lstrip=True)),
+        wordpiece(AddedToken("b", normalized=False, single_word=True)),
+        wordpiece(normalizer=normalizers.BertNormalizer(lowercase=False, clean_text=False)),
+        wordpiece(normalizer=normalizers.BertNormalizer(strip_accents=False)),
+        wordpiece(continuing_subword_prefix="a"),
+        wordpiece(max_input_chars_per_word=2),
     ],
-    ids=["bert", "space in a token", "line end in a token", "no spaces", "spaces inside"],
-)
-def test_tokenizers_that_look_beyond_words_get_the_whole_text(tokenizer):
+    ids=[
+        "bert", "space in a token", "line end in a token", "no spaces", "spaces inside",
+        "added words", "added marks", "a mark that takes the space", "a mark between spaces",
+        "upper case", "accents", "another prefix", "short words",
+    ],
+)  # fmt: skip
+def test_any_tokenizer_gives_what_its_library_gives(tokenizer):
     ours = TextTokenizer(tokenizer.to_str().encode(), None)
-    for text in ("a b", "a\nb", "ab a", "a  b", "zz ab"):
+    texts = ["a b", "a\nb", "ab a", "a  b", "zz ab", "AB aBá", "a[X]b [X][X][x]", "ab [SEP]aba b"]
+    for text in [*texts, "a\tb\x07a\r\nb", "á ab", "", "[UNK]a"]:
         assert ours.ids(text).tolist() == expected(tokenizer, text, 0)
 
 
