@@ -71,6 +71,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("max_text_bytes", 2 << 20, "Longest text of one memory, UTF-8.", 1024, 1 << 28),
     Setting("inline_text_bytes", 16_384, "Longer texts are prepared on a thread.", 0, 1 << 30),
 )
+AT_START = ("socket", "store", "model", "language", "write_batch", "write_queue")
+"""Settings that are read when the store is opened, and not again by a reload."""
+
 _TRUE = {"true", "1", "yes", "on"}
 _FALSE = {"false", "0", "no", "off"}
 BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -85,6 +88,21 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
+
+    def taken_over_by(self, running: "Settings") -> tuple["Settings", list[str]]:
+        """Give what a process that runs with other settings can take over of these.
+
+        Returns
+        -------
+        Settings
+            These, but for those of `AT_START`, which stay as they are.
+        list of str
+            The names of the latter whose values differ.
+        """
+        pending = [name for name in AT_START if self[name] != running[name]]
+        kept = {name: running[name] for name in AT_START}
+        origins = {name: running.sources[name] for name in AT_START}
+        return Settings({**self.values, **kept}, {**self.sources, **origins}), pending
 
     @property
     def socket_path(self) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 NAME = "brain-daemon"
 SOCKET_NAME = "brain.sock"
+CONFIGURATION_NAME = "config.toml"
 SYSTEM_SOCKET = Path("/run") / NAME / SOCKET_NAME
 
 
@@ -50,6 +51,24 @@ def default_store_dir() -> Path:
         return directory
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / NAME
+
+
+def default_configuration() -> Path | None:
+    """Give the configuration file that is read when none is named, if there is one.
+
+    ``config.toml`` in systemd's ``CONFIGURATION_DIRECTORY``, else in
+    ``$XDG_CONFIG_HOME/brain-daemon``, else in ``~/.config/brain-daemon``.
+    """
+    directory = _systemd_directory("CONFIGURATION_DIRECTORY")
+    if directory is None:
+        home = os.environ.get("XDG_CONFIG_HOME")
+        directory = (Path(home) if home else Path.home() / ".config") / NAME
+    file = directory / CONFIGURATION_NAME
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return None
+    return file
 
 
 def _systemd_directory(variable: str) -> Path | None:

@@ -1,5 +1,6 @@
 """The settings table, and the document that describes it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,21 @@ def test_a_setting_with_choices_takes_no_other() -> None:
     assert config.load({"screening_policy": "reject"}, {})["screening_policy"] == "reject"
     with pytest.raises(BadRequest, match="give quarantine, reject, allow"):
         config.load({"screening_policy": "ask"}, {})
+
+
+def test_a_reload_takes_over_all_but_what_is_read_at_the_start() -> None:
+    running = config.load({"language": "none", "max_items": 500}, {})
+    new = config.load({"write_batch": 5, "max_depth": 7}, {})
+    taken, pending = new.taken_over_by(running)
+    assert pending == ["language", "write_batch"]
+    assert (taken["language"], taken.sources["language"]) == ("none", "flag")
+    assert (taken["write_batch"], taken.sources["write_batch"]) == (256, "default")
+    assert (taken["max_depth"], taken["max_items"]) == (7, 200_000)
+    assert new.taken_over_by(new) == (new, [])
+
+
+def test_the_document_names_what_a_reload_leaves() -> None:
+    (sentence,) = re.findall(
+        r"`socket`, .*? are read at the start only", DOCUMENT.read_text(), re.S
+    )
+    assert tuple(re.findall(r"`(\w+)`", sentence)) == config.AT_START

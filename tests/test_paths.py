@@ -10,6 +10,8 @@ VARIABLES = (
     "STATE_DIRECTORY",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
+    "CONFIGURATION_DIRECTORY",
+    "XDG_CONFIG_HOME",
 )
 
 
@@ -54,3 +56,30 @@ def test_a_client_turns_to_the_systems_daemon_when_the_user_has_none(
     own.parent.mkdir()
     own.touch()
     assert paths.find_socket() == own
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME", "CONFIGURATION_DIRECTORY"])
+def test_configuration_by_precedence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    places = {
+        "HOME": tmp_path / "home/.config/brain-daemon",
+        "XDG_CONFIG_HOME": tmp_path / "xdg/brain-daemon",
+        "CONFIGURATION_DIRECTORY": tmp_path / "etc",
+    }
+    for place in places.values():
+        place.mkdir(parents=True)
+        (place / "config.toml").touch()
+    for name in list(places)[1 : list(places).index(variable) + 1]:
+        value = places[name] if name == "CONFIGURATION_DIRECTORY" else places[name].parent
+        monkeypatch.setenv(name, str(value))
+    assert paths.default_configuration() == places[variable] / "config.toml"
+
+
+def test_no_configuration_is_none_and_a_dangling_one_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CONFIGURATION_DIRECTORY", str(tmp_path))
+    assert paths.default_configuration() is None
+    (tmp_path / "config.toml").symlink_to(tmp_path / "gone")
+    assert paths.default_configuration() == tmp_path / "config.toml"

@@ -1,16 +1,18 @@
 """``brain-daemon``: the composition root. Wires the layers, serves, drains, exits.
 
-Order matters: lock of the store, lock of the socket path, database, model and index, socket.
+Order matters: lock of the socket path, lock of the store, database, model and index, socket. A
+socket that systemd passed comes first, and is served even where the store cannot be opened.
 """
 
 import asyncio
+import faulthandler
 import logging
 import os
 import resource
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,15 @@ from typing import Any
 import click
 import uvloop
 
-from brain_daemon import __version__, config
+from brain_daemon import __version__, config, paths
 from brain_daemon.config import Settings
-from brain_daemon.daemon import logs, sockets, systemd
+from brain_daemon.daemon import logs, sockets, systemd, units
+from brain_daemon.daemon.engine import Engine, lock_store
 from brain_daemon.daemon.lock import FileLock, LockHeld
+from brain_daemon.daemon.watchdog import Watchdog
 from brain_daemon.errors import BrainError
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.server import Server
-from brain_daemon.service.dispatch import Dispatcher
-from brain_daemon.service.memory import Memory
-from brain_daemon.service.policy import authenticate
 from brain_daemon.service.rebuild import reembed_store
 
 log = logging.getLogger("brain-daemon")
@@ -35,6 +36,7 @@ log = logging.getLogger("brain-daemon")
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another daemon is at work; harmless to try again
 EXIT_CONFIGURATION = 78  # EX_CONFIG: the store, the model or a setting must be mended first
 OWN_DESCRIPTORS = 128  # the store's, the threads' and the loop's own
+RETRY_S = 15.0  # from one attempt to open a store that cannot be opened to the next
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,15 +58,54 @@ def _setting_options(command: Any) -> Any:
     return command
 
 
+def _reader(file: Path | None, flags: Mapping[str, str | None]) -> Callable[[], Settings]:
+    """Give what reads the configuration, each time from its sources."""
+    return lambda: config.load(flags, file=file or paths.default_configuration())
+
+
 @main.command()
 @_setting_options
 def serve(file: Path | None, **flags: str | None) -> None:
     """Serve one store on one Unix socket until SIGTERM."""
+    faulthandler.enable()  # says where every thread was when the watchdog ended the process
+    with _exit_codes(), ExitStack() as stack:
+        engine = Engine(_reader(file, flags))
+        stack.callback(engine.close)
+        listener = systemd.inherited_socket()
+        if listener is None:
+            listener = _open_and_bind(engine, stack)
+        else:
+            logs.configure("info")
+            engine.open_or_degrade()
+        _adopt(engine.settings)
+        uvloop.run(_run(engine, listener))
+        log.info("stopped")
+
+
+@main.command()
+@click.argument("pid", type=click.IntRange(2))
+@_setting_options
+def reload(pid: int, file: Path | None, **flags: str | None) -> None:
+    """Check the configuration, then have the daemon with this pid take it over (SIGHUP)."""
     with _exit_codes():
-        settings = config.load(flags, file=file)
-        logs.configure(settings["log_level"])
-        with _locked_store(settings):
-            _serve(settings)
+        _reader(file, flags)()
+        os.kill(pid, signal.SIGHUP)
+
+
+@main.command("install-units")
+@click.option("--user", is_flag=True, help="For your own user's manager, not the whole machine.")
+@click.option(
+    "--destdir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("/"),
+    help="Write below this folder instead of /.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the files; write nothing.")
+def install_units(user: bool, destdir: Path, dry_run: bool) -> None:
+    """Write the systemd units that start this installation of the daemon."""
+    with _exit_codes():
+        for line in units.install(user, destdir.absolute(), dry_run):
+            click.echo(line)
 
 
 @main.command()
@@ -72,10 +113,13 @@ def serve(file: Path | None, **flags: str | None) -> None:
 def reembed(file: Path | None, **flags: str | None) -> None:
     """Embed a store anew with another model (--model); the daemon must not be running."""
     with _exit_codes():
-        settings = config.load(flags, file=file)
+        settings = _reader(file, flags)()
         logs.configure(settings["log_level"])
-        with _locked_store(settings):
+        lock = lock_store(settings)
+        try:
             count = reembed_store(settings)
+        finally:
+            lock.release()
         click.echo(f"{count} chunks embedded anew; start the daemon with the same --model")
 
 
@@ -87,24 +131,13 @@ def _exit_codes() -> Iterator[None]:
         _fail(f"{error}; stop it first, or choose another --store or --socket", EXIT_TEMPORARY)
     except sockets.PathInUse as error:
         _fail(str(error), EXIT_TEMPORARY)
-    except (BrainError, OSError) as error:
+    except (BrainError, OSError, systemd.ActivationError) as error:
         _fail(str(error), EXIT_CONFIGURATION)
 
 
 def _fail(message: str, code: int) -> None:
     click.echo(f"brain-daemon: {message}", err=True)
     sys.exit(code)
-
-
-@contextmanager
-def _locked_store(settings: Settings) -> Iterator[None]:
-    directory = settings.store_dir
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(directory / "lock")
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _allow_descriptors(max_connections: int) -> None:
@@ -123,44 +156,83 @@ def _allow_descriptors(max_connections: int) -> None:
             )
 
 
-def _serve(settings: Settings) -> None:
+def _open_and_bind(engine: Engine, stack: ExitStack) -> socket.socket:
+    """Open the store, then make a socket of our own at the configured path."""
+    settings = engine.read_settings()
+    logs.configure(settings["log_level"])
+    path = settings.socket_path
+    sockets.prepare_directory(path)
+    stack.callback(FileLock(path.with_name(path.name + ".lock")).release)
+    engine.open()
+    listener = sockets.bind(path)
+    stack.callback(sockets.unlink, path, sockets.identity(path))
+    return listener
+
+
+def _adopt(settings: Settings) -> None:
+    """Let settings that belong to the whole process take effect."""
+    logs.configure(settings["log_level"])
     _allow_descriptors(settings["max_connections"])
-    with ExitStack() as stack:
-        listener = systemd.inherited_socket()
-        path = settings.socket_path
-        if listener is None:
-            sockets.prepare_directory(path)
-            stack.callback(FileLock(path.with_name(path.name + ".lock")).release)
-        memory = Memory(settings)
-        stack.callback(memory.close)
-        if listener is None:
-            listener = sockets.bind(path)
-            stack.callback(sockets.unlink, path, sockets.identity(path))
-        uvloop.run(_run(memory, listener, settings))
-    log.info("stopped")
 
 
-async def _run(memory: Memory, listener: socket.socket, settings: Settings) -> None:
-    dispatcher = Dispatcher(memory)
-    server = Server(dispatcher, authenticate, limits_from(settings))
+async def _run(engine: Engine, listener: socket.socket) -> None:
+    server = Server(engine.dispatch, engine.authenticate, limits_from(engine.settings))
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def follow() -> None:
+        """Serve what the engine now has."""
+        server.dispatch = engine.dispatch
+        server.limits = limits_from(engine.settings)
+        _adopt(engine.settings)
+
+    def try_again() -> None:
+        if engine.failure is not None:
+            engine.open_or_degrade()
+            follow()
+            systemd.notify(_status(engine))
+            loop.call_later(RETRY_S, try_again)
+
+    def reload() -> None:
+        systemd.notify_reloading()
+        status = None
+        try:
+            pending = engine.reload()
+        except (BrainError, OSError) as error:
+            log.error("not reloaded, all stays as it was: %s", error)
+            status = f"STATUS=not reloaded, all stays as it was: {error}"
+        else:
+            follow()
+            log.info("reloaded")
+            if pending:
+                log.warning("%s changed; this takes effect at the next start", ", ".join(pending))
+        systemd.notify("READY=1", status or _status(engine))
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
     await server.listen(listener)
-    log.info(
-        "serving %s on %s (%d chunks, pid %d)",
-        memory.directory,
-        listener.getsockname(),
-        memory.snapshot.n_alive,
-        os.getpid(),
-    )
-    systemd.notify("READY=1")
+    log.info("%s on %s (pid %d)", _describe(engine), listener.getsockname(), os.getpid())
+    systemd.notify("READY=1", _status(engine))
+    timeout_s = systemd.watchdog_timeout_s()
+    if timeout_s is not None:
+        Watchdog(timeout_s, engine.find_fault).start()
+    loop.call_later(RETRY_S, try_again)
     await stop.wait()
-    systemd.notify("STOPPING=1")
+    systemd.notify("STOPPING=1", "STATUS=answering what was asked")
     log.info("draining")
-    await server.drain(settings["drain_timeout_ms"] / 1000)
-    dispatcher.close()
+    await server.drain(engine.settings["drain_timeout_ms"] / 1000)
+    engine.dispatch.close()
+
+
+def _describe(engine: Engine) -> str:
+    if engine.memory is None:
+        return f"degraded: {engine.failure}"
+    return f"serving {engine.memory.directory} ({engine.memory.snapshot.n_alive} chunks)"
+
+
+def _status(engine: Engine) -> str:
+    return f"STATUS={_describe(engine)}"
 
 
 def limits_from(settings: Settings) -> Limits:

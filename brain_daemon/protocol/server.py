@@ -46,6 +46,9 @@ class Server:
     authenticate : callable
         Called once per connection.
     limits : Limits
+
+    ``dispatch`` and ``limits`` may be replaced while serving: the former holds from the next call
+    on, the latter for new connections.
     """
 
     def __init__(
@@ -58,12 +61,6 @@ class Server:
         self._connections: set[Connection] = set()
         self._listeners: list[asyncio.Server] = []
         self._sweep_timer: asyncio.TimerHandle | None = None
-        self._sweep_s = min(
-            _SWEEP_S,
-            self.limits.message_timeout_s / 4,
-            self.limits.call_timeout_s / 4,
-            self.limits.write_timeout_s / 4,
-        )
         self._drained: asyncio.Future[None] | None = None
 
     @property
@@ -166,7 +163,14 @@ class Server:
         return InternalError(f"internal error, request {request}", request=request)
 
     def _schedule_sweep(self) -> None:
-        self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_s, self._sweep)
+        limits = self.limits
+        delay_s = min(
+            _SWEEP_S,
+            limits.message_timeout_s / 4,
+            limits.call_timeout_s / 4,
+            limits.write_timeout_s / 4,
+        )
+        self._sweep_timer = asyncio.get_running_loop().call_later(delay_s, self._sweep)
 
     def _sweep(self) -> None:
         self._schedule_sweep()

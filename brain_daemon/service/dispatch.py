@@ -74,7 +74,6 @@ class Dispatcher:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._slow_s = memory.settings["slow_call_ms"] / 1000
         # Apart, so that long checks and exports do not hold up what is to be stored.
         self._threads = {
             writes: ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix=name)
@@ -130,7 +129,7 @@ class Dispatcher:
 
     def _note_duration(self, method: str, started: float) -> None:
         seconds = time.perf_counter() - started
-        if seconds > self._slow_s:
+        if seconds * 1000 > self._memory.settings["slow_call_ms"]:
             log.warning("slow call: %s took %.0f ms", method, seconds * 1000)
 
 

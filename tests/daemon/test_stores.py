@@ -2,8 +2,6 @@
 
 import resource
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 from importlib import resources
@@ -11,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from brain_daemon.client import Client
 from brain_daemon.daemon.main import EXIT_CONFIGURATION
 from tests.daemon_process import Daemon
 from tests.protocol.serving import wait_until
@@ -159,33 +156,6 @@ def test_socket_of_a_later_daemon_outlives_the_earlier_one(daemon: Daemon, tmp_p
         assert client.ping() == "pong"
     assert later.stop() == 0
     assert not later.socket.exists()
-
-
-def test_inherited_socket_is_served_and_left(tmp_path: Path) -> None:
-    """As systemd does it: the listener is descriptor 3, and its path is not ours to remove."""
-    daemon = Daemon(tmp_path)
-    path = tmp_path / "activated.sock"
-    script = (
-        "import os, sys; os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1'); "
-        "os.dup2(int(sys.argv[1]), 3); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
-    )
-    with socket.socket(socket.AF_UNIX) as listener, daemon.log.open("ab") as log:
-        listener.bind(str(path))
-        listener.listen()
-        with Client(path) as early, Client(path) as client:
-            process = subprocess.Popen(
-                [
-                    *(sys.executable, "-c", script, str(listener.fileno())),
-                    *("-m", "brain_daemon.daemon.main", "serve", "--store", str(daemon.store)),
-                ],
-                pass_fds=[listener.fileno()],
-                stderr=log,
-            )
-            assert early.ping() == "pong"  # connected before the daemon was there
-            assert client.remember("activated by the manager")["created"]
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=30) == 0, daemon.log.read_text()
-    assert path.exists()
 
 
 @pytest.mark.parametrize("address", ["/nonexistent/notify", "@nobody-listens", "/" + "x" * 200])

@@ -1,0 +1,136 @@
+"""What stands behind the socket: the opened store, or the reason why it could not be opened.
+
+Here: opening it as the configuration says, doing so again, taking over a changed configuration.
+Not here: the socket, signals, and what systemd is told (``main``). Layer: daemon.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from brain_daemon import config
+from brain_daemon.config import Settings
+from brain_daemon.daemon.lock import FileLock, LockHeld
+from brain_daemon.errors import BadRequest, BrainError, StoreDegraded
+from brain_daemon.protocol.peer import PeerCredentials
+from brain_daemon.service import policy
+from brain_daemon.service.degraded import Degraded
+from brain_daemon.service.dispatch import Dispatcher
+from brain_daemon.service.memory import Memory
+
+log = logging.getLogger("brain-daemon")
+
+
+class Engine:
+    """The store with all that it needs, and how it came about.
+
+    ``dispatch`` and ``settings`` are replaced by `open`, `open_or_degrade` and `reload`: whoever
+    uses them takes them anew after each.
+
+    Parameters
+    ----------
+    read_settings : callable
+        Reads the configuration, each time from its sources.
+    """
+
+    def __init__(self, read_settings: Callable[[], Settings]) -> None:
+        self.read_settings = read_settings
+        self._resources = ExitStack()
+        self.settings: Settings = config.load({}, {})
+        self.memory: Memory | None = None
+        self.dispatch: Dispatcher | Degraded = Degraded(StoreDegraded("the store is not open yet"))
+
+    @property
+    def failure(self) -> str | None:
+        """Why there is no store, or None when there is one."""
+        return self.dispatch.reason.message if isinstance(self.dispatch, Degraded) else None
+
+    def authenticate(self, peer: PeerCredentials) -> object:
+        """Map a peer to its principal, or raise Forbidden."""
+        return policy.authenticate(peer)
+
+    def open(self) -> None:
+        """Read the configuration, lock the store, and open it.
+
+        Raises
+        ------
+        LockHeld
+            Another process owns the store.
+        BrainError, OSError
+            The configuration or the store cannot be used; nothing stays open.
+        """
+        settings = self.read_settings()
+        with ExitStack() as resources:
+            resources.callback(lock_store(settings).release)
+            memory = Memory(settings)
+            resources.callback(memory.close)
+            self._resources = resources.pop_all()
+        self.settings, self.memory, self.dispatch = settings, memory, Dispatcher(memory)
+
+    def open_or_degrade(self) -> None:
+        """Open the store; if that fails, have every call answered by the reason.
+
+        For a daemon whose socket is another's: if it ended instead, it would only be started again
+        and again, and its clients would learn nothing.
+        """
+        try:
+            self.open()
+        except Exception as error:
+            reason = _reason(error)
+            if not isinstance(error, BrainError | OSError | LockHeld):
+                log.exception("could not open the store")
+            elif reason.message != self.failure:
+                log.error("degraded: %s", reason.message)
+            self.dispatch = Degraded(reason)
+
+    def reload(self) -> list[str]:
+        """Take over a changed configuration; without a store, try to open it instead.
+
+        All of it is checked before any of it is taken over.
+
+        Returns
+        -------
+        list of str
+            The settings that changed and must wait for a restart.
+
+        Raises
+        ------
+        BrainError, OSError
+            Something in it cannot be used; all stays as it was.
+        """
+        if self.memory is None:
+            self.open_or_degrade()
+            return []
+        settings, pending = self.read_settings().taken_over_by(self.settings)
+        self.settings = self.memory.settings = settings
+        return pending
+
+    def find_fault(self) -> str | None:
+        """Give what only a restart of the process can mend, or None."""
+        if self.memory is not None and not self.memory.writer.is_alive():
+            return "the writer thread has ended"
+        return None
+
+    def close(self) -> None:
+        """Commit what waits, close the store, release its lock; ``dispatch`` is closed before."""
+        self._resources.close()
+
+
+def lock_store(settings: Settings) -> FileLock:
+    """Make the store's folder where there is none, and lock it.
+
+    Raises
+    ------
+    LockHeld
+        Another process owns it.
+    """
+    directory = settings.store_dir
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return FileLock(directory / "lock")
+
+
+def _reason(error: Exception) -> BrainError:
+    """Give what clients are told; none of them sent a bad request."""
+    if isinstance(error, BrainError) and not isinstance(error, BadRequest):
+        return error
+    return StoreDegraded(f"{error}; then reload or restart the daemon")
