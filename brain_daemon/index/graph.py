@@ -182,6 +182,11 @@ class EntityGraph:
         """Let the degrees know rows that came alive; ``alive`` is the mask from then on."""
         return self._recount(rows, alive, 1)
 
+    def with_degrees(self, degree: Codes) -> "EntityGraph":
+        """Damp hubs by other degrees, of shape (number of entities,)."""
+        every = np.arange(len(degree), dtype=np.int32)
+        return replace(self, degree=degree, factors=_damped(self.factors, degree, every, 0))
+
     def _recount(self, rows: Ints, alive: npt.NDArray[np.uint8], by: int) -> "EntityGraph":
         if not len(rows):
             return self

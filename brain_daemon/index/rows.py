@@ -173,6 +173,15 @@ class Rows:
         expires_at_us.flags.writeable = False
         return replace(self, expires_at_us=expires_at_us)
 
+    def only(self, mask: Mask) -> "Rows":
+        """Let none but some alive rows be alive; ``mask`` of shape (n,)."""
+        return replace(
+            self,
+            alive=mask,
+            n_alive=int(np.count_nonzero(mask)),
+            total_length=int(np.sum(self.length, where=mask != 0, dtype=np.int64)),
+        )
+
     def remove(self, rows: Ints) -> "Rows":
         """Mark held rows dead; ``rows`` are distinct."""
         quarantined = self.flagged[rows] != 0

@@ -13,14 +13,16 @@ import numpy as np
 from brain_daemon._ext.bm25 import Postings
 from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index.graph import EntityGraph, Links, relation_weight
+from brain_daemon.index.mentions import Mentions
 from brain_daemon.index.rows import Attributes, Rows
 from brain_daemon.index.vectors import Vectors
-from brain_daemon.index.visibility import Filters, VisibilityCache, Visible
+from brain_daemon.index.visibility import EVER, Filters, VisibilityCache, Visible
 from brain_daemon.model import PreparedDocument, Principal, Terms
 from brain_daemon.store.documents import PutResult
 from brain_daemon.store.graph import Edge
 
 _STALE_SHARE = 0.25  # dead rows in postings and graph before they are compacted
+_MAX_SEEN = 8  # of 1.5 MB each at 100k chunks
 _REBUILD_ROWS = 4096  # fewer dead rows than this never ask for a rebuild
 
 
@@ -83,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that recall scans. ``vocabulary`` and ``cache`` are shared along the lineage."""
+    """All that recall scans. ``vocabulary``, ``cache`` and ``mentions`` go along the lineage."""
 
     rows: Rows
     vectors: Vectors
@@ -93,6 +95,9 @@ class Snapshot:
     generation: int = 0
     n_stale: int = 0  # dead rows whose postings and edges are still held
     cache: VisibilityCache = field(default_factory=VisibilityCache)
+    mentions: Mentions = field(default_factory=Mentions)
+    is_whole: bool = True  # not what `seen_by` gave
+    _seen: dict[tuple[object, ...], "Snapshot"] = field(init=False, default_factory=dict)
 
     @classmethod
     def empty(cls, dim: int, generation: int = 0) -> "Snapshot":
@@ -140,6 +145,30 @@ class Snapshot:
     def visible(self, principal: Principal, filters: Filters, now_us: int) -> Visible:
         """Compile the one visibility predicate into a mask over this snapshot's rows."""
         return self.cache.visible(self.rows, principal, filters, now_us)
+
+    def seen_by(self, principal: Principal, now_us: int) -> "Snapshot":
+        """Give the snapshot that a principal would find if nothing hidden from it were stored.
+
+        Words and names are weighed by how many memories have them, so that others' would tell of
+        themselves in scores, and could push one's own below a threshold. Expired ones count.
+        """
+        permitted = self.visible(principal, EVER, now_us)
+        if permitted.n_visible == self.n_alive:
+            return self
+        key = (principal.name, principal.domains, principal.scopes)
+        seen = self._seen.get(key)
+        if seen is None:
+            degree = self.mentions.count(self.graph, permitted.mask)
+            seen = replace(
+                self,
+                rows=self.rows.only(permitted.mask),
+                graph=self.graph.with_degrees(degree),
+                is_whole=False,
+            )
+            if len(self._seen) >= _MAX_SEEN:
+                self._seen.clear()
+            self._seen[key] = seen
+        return seen
 
     def sees(
         self, chunk_ids: Sequence[int], principal: Principal, filters: Filters, now_us: int

@@ -35,6 +35,7 @@ class Filters:
 
 
 EVERYTHING = Filters()
+EVER = Filters(include_decayed=True)  # what a principal may see at some time
 
 
 class Visible(NamedTuple):

@@ -144,7 +144,8 @@ class EntityView:
             return {}
         graph, rows = self.snapshot.graph, self.snapshot.rows
         ids = {index: int(graph.entity_id[index]) for index in indices}
-        if rows.n_flagged or np.count_nonzero(self.mask) < rows.n_alive:
+        is_whole = self.snapshot.is_whole and not rows.n_flagged
+        if not is_whole or np.count_nonzero(self.mask) < rows.n_alive:
             spelt = stored.spellings(self.conn, list(ids.values()))
             firsts = rows.find([first for _, first in spelt.values()]).tolist()
             known = {

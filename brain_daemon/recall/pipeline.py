@@ -14,7 +14,7 @@ import numpy.typing as npt
 from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
-from brain_daemon.index.visibility import Filters, Visible
+from brain_daemon.index.visibility import EVER, Visible
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import (
     confidence,
@@ -41,7 +41,6 @@ from brain_daemon.text.analyzer import Analyzer, QueryTerms
 from brain_daemon.text.stopwords import STOP_WORDS
 from brain_daemon.timestamps import now_us
 
-UNFILTERED = Filters(include_decayed=True)
 PATH_START = "query"
 log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Ranking)
@@ -129,6 +128,7 @@ def recall(
     """
     started = time.perf_counter_ns()
     now = now_us()
+    snapshot = snapshot.seen_by(principal, now)
     visible = snapshot.visible(principal, query.filters(), now)
     answer: dict[str, Any] = {"decision": "answered", "hits": [], "legs": {}}
     answer["visible"] = visible.n_visible
@@ -186,7 +186,7 @@ def recall(
 
 def _nothing_visible(snapshot: Snapshot, principal: Principal, now: int) -> dict[str, str]:
     """Tell an empty store from filters that leave nothing, without telling of others' rows."""
-    n_permitted = snapshot.visible(principal, UNFILTERED, now).n_visible
+    n_permitted = snapshot.visible(principal, EVER, now).n_visible
     if n_permitted:
         return {
             "decision": "filtered_out",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from brain_daemon.errors import NotFound
-from brain_daemon.index.visibility import Filters
+from brain_daemon.index.visibility import EVER, Filters
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import operators, pipeline
 from brain_daemon.recall.entities import EntityView
@@ -22,7 +22,6 @@ MAX_IDS = 1000
 MAX_INLINE_IDS = 100  # as many hits as the largest recall reads
 MAX_PAGE = 1000
 EXACT_INLINE_ROWS = 2000  # above, texts that hold a common word are not all read on the loop
-EVER = Filters(include_decayed=True)
 
 
 class GetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -258,3 +258,46 @@ def test_what_is_held_asks_for_no_rebuild(
     for n in range(4):
         store.put(flagged_document(f"alpha {n}", "Ana", "Lisbon"))
     assert not store.snapshot.needs_rebuild
+
+
+def test_what_is_hidden_weighs_nothing(store: MirroredStore) -> None:
+    """Alice's share of a store has the statistics of a store that holds nothing else."""
+    store.add("an own text", names=["Hub", "Ana"])
+    store.add("a shared one, longer than that", owner="bob", access_scope="team", names=["Hub"])
+    assert store.snapshot.seen_by(BOB, NOW_US) is not store.snapshot
+    for i in range(5):
+        store.add(f"a secret, and longer than any other {i}", owner="bob", names=["Hub", "Bob"])
+    store.add("expired", expires_at_us=NOW_US - 1, names=["Hub"])
+    whole, seen = store.snapshot, store.snapshot.seen_by(ALICE, NOW_US)
+    assert (whole.n_alive, seen.n_alive) == (8, 3)
+    assert (whole.is_whole, seen.is_whole) == (True, False)
+    assert seen.rows.average_length == pytest.approx(seen.rows.length[[0, 1, 7]].mean())
+    hub, ana, bob = (int(i) for i in seen.graph.lookup(["hub", "ana", "bob"]))
+    assert seen.graph.degree[[hub, ana, bob]].tolist() == [3, 1, 0]
+    assert whole.graph.degree[[hub, ana, bob]].tolist() == [8, 1, 5]
+    assert seen.graph.factors[2 * hub + 1] == pytest.approx(3**-0.5)
+    assert seen.graph.factors[2 * bob + 1] == seen.graph.factors[2 * ana + 1] == 1
+    assert whole.seen_by(ALICE, NOW_US) is seen
+    everything = replace(ALICE, name="bob")
+    assert store.snapshot.seen_by(everything, NOW_US).n_alive == 6
+
+
+def test_what_is_seen_follows_commits(store: MirroredStore) -> None:
+    first = store.add("one", names=["Hub"])
+    store.add("secret", owner="bob", names=["Hub"])
+    before = store.snapshot
+    assert before.seen_by(ALICE, NOW_US).graph.degree.tolist() == [1]
+    store.add("two", names=["Hub", "Ana"])
+    assert store.snapshot.seen_by(ALICE, NOW_US).graph.degree.tolist() == [2, 1]
+    store.forget(first)
+    assert store.snapshot.seen_by(ALICE, NOW_US).graph.degree.tolist() == [1, 1]
+    assert before.seen_by(BOB, NOW_US).graph.degree.tolist() == [1]  # an older one still answers
+
+
+def test_who_sees_all_needs_no_view(store: MirroredStore) -> None:
+    store.add("one")
+    store.add("two", owner="bob", access_scope="team")
+    assert store.snapshot.seen_by(replace(ALICE, scopes=("team",)), NOW_US) is store.snapshot
+    for i in range(20):
+        store.snapshot.seen_by(replace(ALICE, name=f"user{i}"), NOW_US)
+    assert len(store.snapshot._seen) <= 8

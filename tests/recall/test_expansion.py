@@ -128,6 +128,8 @@ def test_words_come_from_visible_rows_only(filled: Memories) -> None:
     same = filled.model.embed(Q)
     for uri in ("secret", "other"):
         filled.add("kestrel kestrel xylotheque", owner="bob", uri=uri, embedding=same)
+    for i in range(40):
+        filled.add(f"epsilon{i} zeta{i}", owner="bob", embedding=-same)
     mine = recall(filled, Q, ALICE)["expansion"]
     assert mine["fired"]
     assert "xylothequ" not in [term["term"] for term in mine["terms"]]
