@@ -580,3 +580,69 @@ def term_frequencies(Postings postings not None, const int32_t[::1] term_ids,
                     if low < end and part.rows[low] == rows[i]:
                         tfs[i, t] = part.tfs[low]
     return output
+
+
+def rows_with_all(Postings postings not None, const int32_t[::1] term_ids):
+    """Rows that hold every one of some terms.
+
+    Parameters
+    ----------
+    postings : Postings
+    term_ids : int32 array, shape (q,)
+
+    Returns
+    -------
+    int32 array, shape (m,)
+        Ascending, dead rows included; empty for no terms, and where an id is negative.
+    """
+    cdef Py_ssize_t p, t, q = term_ids.shape[0], rarest, n
+    cdef int64_t start, end
+    cdef segment *part
+    found = []
+    for t in range(q):
+        if term_ids[t] < 0:
+            q = 0
+    for p in range(postings.n_parts if q else 0):
+        part = postings.parts[p]
+        rarest, n = 0, part.n_postings + 1
+        for t in range(q):
+            brain_csr_find(&part.terms, term_ids[t], &start, &end)
+            if end - start < n:
+                rarest, n = t, end - start
+        if n == 0:
+            continue
+        held = np.empty(n, np.int32)
+        n = intersect(part, term_ids, rarest, held)
+        if n:
+            found.append(held[:n])
+    return np.concatenate(found) if found else np.empty(0, np.int32)
+
+
+cdef Py_ssize_t intersect(const segment *part, const int32_t[::1] term_ids, Py_ssize_t rarest,
+                          int32_t[::1] rows) noexcept nogil:
+    """Rows of a segment that hold all terms, walking those of one of them; gives their number."""
+    cdef int64_t start, end, low, high, middle
+    cdef Py_ssize_t i, t, n, kept
+    brain_csr_find(&part.terms, term_ids[rarest], &start, &end)
+    n = end - start
+    for i in range(n):
+        rows[i] = part.rows[start + i]
+    for t in range(term_ids.shape[0]):
+        if t == rarest or n == 0:
+            continue
+        brain_csr_find(&part.terms, term_ids[t], &start, &end)
+        kept = 0
+        for i in range(n):
+            low, high = start, end
+            while low < high:
+                middle = (low + high) // 2
+                if part.rows[middle] < rows[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            start = low              # the rows ascend
+            if low < end and part.rows[low] == rows[i]:
+                rows[kept] = rows[i]
+                kept += 1
+        n = kept
+    return n

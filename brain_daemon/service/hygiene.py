@@ -16,8 +16,8 @@ import numpy as np
 from brain_daemon._ext import bm25
 from brain_daemon.errors import Conflict
 from brain_daemon.index.visibility import Filters
-from brain_daemon.model import PreparedDocument, Principal, StoredChunk, Tags
-from brain_daemon.recall import lexical, vector
+from brain_daemon.model import PreparedChunk, PreparedDocument, Principal, StoredChunk, Tags
+from brain_daemon.recall import vector
 from brain_daemon.service.memory import Memory
 from brain_daemon.store import chunks
 from brain_daemon.timestamps import now_us
@@ -25,9 +25,7 @@ from brain_daemon.timestamps import now_us
 NEAR_COSINE = 0.9
 MAX_NEAR = 5
 CHECKED_CHUNKS = 4  # of a document: looking for the like of a chunk is one vector search
-_ECHO_TERMS = 8  # the rarest words of a text; what holds it whole holds them
-_ECHO_CANDIDATES = 256
-_ECHO_READ = 64  # of those that hold all its words
+_ECHO_READ = 64  # chunks of those that hold all words of a text
 
 _RENDERING = re.compile(r"\s*<untrusted-data [0-9a-f]+>.*</untrusted-data [0-9a-f]+>\s*", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
@@ -62,7 +60,7 @@ def find_echo(
     if more:
         return None
     wanted = _bare(first.text)
-    for chunk in _holding(memory, wanted, document.tags, principal):
+    for chunk in _holding(memory, first, wanted, document.tags, principal):
         if (
             _bare(chunk.text) == wanted
             and document.title in ("", chunk.title)
@@ -123,21 +121,21 @@ def near_duplicates(
     return records[:MAX_NEAR]
 
 
-def _holding(memory: Memory, text: str, tags: Tags, principal: Principal) -> list[StoredChunk]:
-    """Visible chunks that hold all words of a text, those with most of its rarest first."""
+def _holding(
+    memory: Memory, chunk: PreparedChunk, bare: str, tags: Tags, principal: Principal
+) -> list[StoredChunk]:
+    """Visible chunks that hold all words of a text, those of about its length first."""
     snapshot = memory.snapshot
-    words = memory.analyzer.index("", text).body.split(" ")
-    terms = " ".join(dict.fromkeys(words)).encode()
-    term_ids = snapshot.vocabulary.lookup(terms)
-    if not len(term_ids) or (term_ids < 0).any():  # a word that nothing stored has
+    is_bare = bare == " ".join(chunk.text.split())
+    words = (chunk.terms if is_bare else memory.analyzer.index("", bare)).body.split(" ")
+    term_ids = snapshot.vocabulary.lookup(" ".join(dict.fromkeys(words)).encode())
+    rows = bm25.rows_with_all(snapshot.postings, term_ids)
+    if not len(rows):
         return []
-    frequencies = bm25.document_frequencies(snapshot.postings, term_ids, snapshot.rows.alive)
-    rarest = term_ids[np.argsort(frequencies, kind="stable")[:_ECHO_TERMS]]
-    visible = snapshot.visible(principal, Filters(domain=tags.domain), now_us())
-    found = lexical.search(snapshot, rarest, visible.mask, depth=_ECHO_CANDIDATES).rows
-    held = bm25.term_frequencies(snapshot.postings, term_ids, found)
-    whole = found[held.all(axis=1)][:_ECHO_READ]
-    return chunks.fetch(memory.reader(), snapshot.rows.chunk_id[whole].tolist())
+    rows = rows[snapshot.visible(principal, Filters(domain=tags.domain), now_us()).mask[rows] != 0]
+    nearest = np.argsort(np.abs(snapshot.rows.length[rows] - len(words)), kind="stable")
+    read = snapshot.rows.chunk_id[rows[nearest[:_ECHO_READ]]]
+    return chunks.fetch(memory.reader(), read.tolist())
 
 
 def _bare(text: str) -> str:
@@ -148,8 +146,12 @@ def _bare(text: str) -> str:
     seen = text
     while True:
         fenced = _FENCED.fullmatch(seen)
-        inner = _QUOTED_LINE.sub("", fenced[2] if fenced else seen)
-        inner = "".join(c for c in inner if c.isascii() or unicodedata.category(c) != "Cf").strip()
+        inner = fenced[2] if fenced else seen
+        if ">" in inner:
+            inner = _QUOTED_LINE.sub("", inner)
+        if not inner.isascii():
+            inner = "".join(c for c in inner if unicodedata.category(c) != "Cf")
+        inner = inner.strip()
         inner = _BULLET.sub("", inner, count=1) if _BULLET.match(inner) else inner
         if len(inner) > 1 and _QUOTES.get(inner[0]) == inner[-1]:
             inner = inner[1:-1]

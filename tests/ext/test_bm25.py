@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from brain_daemon._ext.bm25 import (
     Postings,
     document_frequencies,
+    rows_with_all,
     term_frequencies,
     topk_bm25,
 )
@@ -224,6 +225,22 @@ def test_compact_drops_dead_rows():
     nothing = corpus.postings.compact(np.zeros(3, np.uint8))
     assert (nothing.n_postings, nothing.n_segments) == (0, 0)
     assert kept.nbytes > nothing.nbytes == 0
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef")).map(" ".join), max_size=30),
+    st.lists(st.sampled_from("abcdefg"), max_size=4),
+    st.integers(1, 30),
+)
+def test_rows_with_all_terms(texts, words, batch):
+    corpus = Corpus()
+    corpus.add(texts, batch)
+    ids = corpus.vocabulary.lookup(" ".join(words).encode())
+    found = rows_with_all(corpus.postings, ids)
+    assert found.dtype == np.int32
+    wanted = set(words)
+    expected = [row for row, text in enumerate(texts) if wanted and wanted <= set(text.split())]
+    assert found.tolist() == expected
 
 
 def test_term_frequencies():

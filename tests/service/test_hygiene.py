@@ -118,6 +118,13 @@ def test_an_echo_is_told_from_many_of_the_same_words(world: World) -> None:
     assert world.call("remember", text="> alpha beta gamma " + "!" * 40)["echo_of"] == ids[-1]
 
 
+def test_an_echo_is_found_behind_many_longer_texts_with_its_words(world: World) -> None:
+    for number in range(70):
+        world.remember(f"alpha beta gamma {number} {number}x")
+    short = world.remember("alpha beta gamma")
+    assert world.call("remember", text="> alpha beta gamma")["echo_of"] == short
+
+
 @pytest.mark.parametrize("other", ["{}!", "The other day: {}", "{} {}", "`{}` was said"])
 def test_what_only_resembles_a_quotation_is_a_memory(world: World, other: str) -> None:
     world.remember(TEXT)
