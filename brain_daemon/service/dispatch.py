@@ -12,7 +12,6 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import apsw
 import msgspec
 
 from brain_daemon import __version__
@@ -136,7 +135,7 @@ class Dispatcher:
 def _run(operation: Operation, memory: Memory, params: Any, principal: Principal) -> Any:
     try:
         return operation.run(memory, params, principal)
-    except apsw.Error as error:
+    except failures.FAILURES as error:
         raise failures.translate(error) from error
 
 

@@ -45,18 +45,11 @@ class Memory:
         with failures.translated():
             write_connection = connection.open_writer(self.database)
             try:
-                schema.prepare(
-                    write_connection,
-                    dim=self.model.dim,
-                    model_fingerprint=self.model.fingerprint,
-                    model_name=self.model.name,
-                    analyzer_version=ANALYZER_VERSION,
-                    language=settings["language"],
-                )
-            except schema.StaleTerms as stale:
-                log.warning("%s", stale)
-                rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
-            self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
+                self._prepare(write_connection)
+                self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
+            except BaseException:
+                write_connection.close()
+                raise
         self.writer = Writer(
             write_connection,
             self._publish,
@@ -69,6 +62,20 @@ class Memory:
         gc.freeze()
         heap.trim()
         self.writer.start()
+
+    def _prepare(self, write_connection: apsw.Connection) -> None:
+        try:
+            schema.prepare(
+                write_connection,
+                dim=self.model.dim,
+                model_fingerprint=self.model.fingerprint,
+                model_name=self.model.name,
+                analyzer_version=ANALYZER_VERSION,
+                language=self.settings["language"],
+            )
+        except schema.StaleTerms as stale:
+            log.warning("%s", stale)
+            rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
 
     def reader(self) -> apsw.Connection:
         """This thread's own read connection."""

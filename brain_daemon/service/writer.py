@@ -23,6 +23,7 @@ from brain_daemon.store import failures
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_MS = 100
+LOG_PAGES = 1_000  # of the write-ahead log, before it is moved into the database file
 
 
 @dataclass(slots=True)
@@ -85,6 +86,10 @@ class Writer(threading.Thread):
         self._max_waiting = max_waiting
         self._gathered: list[_Waiting] = []
         self._n_waiting = 0
+        self._log_pages = 0
+        self._runs_alone = False
+        # SQLite's own checkpoint, which this replaces, tells nobody when it fails.
+        connection.set_wal_hook(self._note_log)
         self._queue: queue.SimpleQueue[list[_Waiting]] = queue.SimpleQueue()
 
     def submit(self, job: WriteJob | ExclusiveJob) -> asyncio.Future[Any]:
@@ -142,7 +147,23 @@ class Writer(threading.Thread):
                     self._run_alone(batch[0])
                 else:
                     self._commit(batch)
+                    self._tend_log()
         self._connection.close()
+
+    def _note_log(self, connection: apsw.Connection, name: str, n_pages: int) -> int:
+        self._log_pages = n_pages
+        if self._runs_alone and n_pages >= LOG_PAGES:
+            connection.wal_checkpoint()  # a failure reaches the job, whose commit stands
+        return apsw.SQLITE_OK
+
+    def _tend_log(self) -> None:
+        """Move a long log into the file, after the callers were answered."""
+        if self._log_pages < LOG_PAGES or self.failure is not None:
+            return
+        try:
+            self._connection.wal_checkpoint()
+        except Exception as error:
+            self._abandon(error)
 
     def _batches(self, waiting: list[_Waiting]) -> Iterator[list[_Waiting]]:
         """Cut jobs into what one commit takes, in order; an exclusive job is alone."""
@@ -230,11 +251,16 @@ class Writer(threading.Thread):
         return changes
 
     def _run_alone(self, waiting: _Waiting) -> None:
+        self._runs_alone = True
         try:
+            if self.failure is not None:
+                raise StoreDegraded(f"the store takes no writes: {self.failure}")
             waiting.result = waiting.job.run(self._connection)  # type: ignore[union-attr]
         except Exception as error:
             self._abandon(error)
             waiting.error = failures.translate(error)
+        finally:
+            self._runs_alone = False
         _resolve([waiting])
 
     def _abandon(self, error: Exception) -> None:
@@ -249,7 +275,7 @@ class Writer(threading.Thread):
             # and a later success would prove nothing.
             self.failure = str(error)
         if not isinstance(error, BrainError):
-            log.error("write batch failed: %s", error)
+            log.error("writing failed: %s", error)
 
 
 def _resolve(batch: list[_Waiting]) -> None:

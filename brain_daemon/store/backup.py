@@ -117,7 +117,8 @@ def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
         copy.pragma("journal_mode", "delete")  # one file, readable from read-only media
     finally:
         copy.close()
-        conn.execute("ROLLBACK")
+        if conn.in_transaction:  # a failed read may have ended it
+            conn.execute("ROLLBACK")
     return expected
 
 

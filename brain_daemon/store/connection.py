@@ -1,6 +1,8 @@
 """Opens connections to a store's file. Not here: the schema, threads, the lock file."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -28,15 +30,16 @@ def open_writer(path: Path | str) -> apsw.Connection:
     path = Path(path)
     _create_private(path)
     conn = _open(path, WRITER_CACHE_KIB)
-    # Before WAL is switched on nothing else may be open; on later starts this reads one page.
-    mode = conn.pragma("journal_mode", "wal")
-    if mode != "wal":
-        raise apsw.CantOpenError(f"{path}: write-ahead logging is not possible here ({mode})")
-    conn.pragma("synchronous", "full")
-    conn.pragma("foreign_keys", 1)
-    conn.pragma("secure_delete", 1)
-    conn.pragma("journal_size_limit", JOURNAL_LIMIT_BYTES)
-    conn.transaction_mode = "IMMEDIATE"  # of ``with conn:``; a read never turns into a write
+    with _closed_on_failure(conn):
+        # Before WAL is switched on nothing else may be open; on later starts this reads one page.
+        mode = conn.pragma("journal_mode", "wal")
+        if mode != "wal":
+            raise apsw.CantOpenError(f"{path}: write-ahead logging is not possible here ({mode})")
+        conn.pragma("synchronous", "full")
+        conn.pragma("foreign_keys", 1)
+        conn.pragma("secure_delete", 1)
+        conn.pragma("journal_size_limit", JOURNAL_LIMIT_BYTES)
+        conn.transaction_mode = "IMMEDIATE"  # of ``with conn:``; a read never turns into a write
     return conn
 
 
@@ -47,8 +50,19 @@ def open_reader(path: Path | str) -> apsw.Connection:
     able to make the shared-memory file.
     """
     conn = _open(Path(path), READER_CACHE_KIB)
-    conn.pragma("query_only", 1)
+    with _closed_on_failure(conn):
+        conn.pragma("query_only", 1)
     return conn
+
+
+@contextmanager
+def _closed_on_failure(conn: apsw.Connection) -> Iterator[None]:
+    """Leave no lock behind on a file that could not be opened whole."""
+    try:
+        yield
+    except BaseException:
+        conn.close()
+        raise
 
 
 def _create_private(path: Path) -> None:
@@ -66,13 +80,14 @@ def _create_private(path: Path) -> None:
 
 def _open(path: Path, cache_kib: int) -> apsw.Connection:
     conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-    conn.set_busy_timeout(BUSY_TIMEOUT_MS)
-    conn.enable_load_extension(True)
-    conn.load_extension(sqlite_vec.loadable_path())
-    conn.enable_load_extension(False)
-    # A hostile database file may neither run functions from its schema nor be edited through
-    # the shadow tables of FTS5 and vec0.
-    conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    conn.pragma("cache_size", -cache_kib)
+    with _closed_on_failure(conn):
+        conn.set_busy_timeout(BUSY_TIMEOUT_MS)
+        conn.enable_load_extension(True)
+        conn.load_extension(sqlite_vec.loadable_path())
+        conn.enable_load_extension(False)
+        # A hostile database file may neither run functions from its schema nor be edited through
+        # the shadow tables of FTS5 and vec0.
+        conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        conn.pragma("cache_size", -cache_kib)
     return conn

@@ -11,6 +11,9 @@ DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 UNSOUND = (apsw.IOError, *DAMAGED)
 """After these a connection's view of the file proves nothing any more."""
 
+OUT_OF_MEMORY = (apsw.NoMemError, MemoryError)
+FAILURES = (apsw.Error, MemoryError)
+
 _OF_THE_FILE = (*UNSOUND, apsw.BusyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
 
 
@@ -27,6 +30,11 @@ def translate(error: BaseException) -> BaseException:
             f"the store's file is damaged ({error}): restore a backup, or move the file away to "
             "begin anew"
         )
+    if isinstance(error, OUT_OF_MEMORY):
+        return StoreDegraded(
+            "there was not enough memory, and nothing was changed: ask for less at a time, or give "
+            "the daemon more"
+        )
     if isinstance(error, _OF_THE_FILE):
         return StoreDegraded(f"the store's file could not be used: {error}")
     return error
@@ -37,7 +45,7 @@ def translated() -> Iterator[None]:
     """Raise what `translate` gives."""
     try:
         yield
-    except apsw.Error as error:
+    except FAILURES as error:
         told = translate(error)
         if told is error:
             raise

@@ -64,8 +64,8 @@ def integrity_findings(conn: apsw.Connection) -> list[str]:
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         findings.append(f"the file is damaged: {error}")
     finally:
-        if own_transaction:
-            conn.execute("ROLLBACK")  # unlike COMMIT, it also ends after damage was met
+        if own_transaction and conn.in_transaction:  # damage that was met may have ended it
+            conn.execute("ROLLBACK")
     return findings
 
 

@@ -47,7 +47,9 @@ def frozen(conn: apsw.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        conn.execute("ROLLBACK")  # nothing was written; unlike COMMIT, it never fails
+        # Nothing was written. A failed read may have ended the transaction already.
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
 
 
 def attributes(conn: apsw.Connection) -> Attributes:

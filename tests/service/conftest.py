@@ -1,3 +1,4 @@
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,3 +14,11 @@ def world(tmp_path: Path) -> Iterator[World]:
     opened = World(tmp_path / "store")
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def memory_folder() -> Iterator[Path]:
+    """A folder in memory where there is one: the images are synced, too, when they are opened."""
+    in_memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else None) as folder:
+        yield Path(folder)
