@@ -32,7 +32,11 @@ _NONE: Codes = np.empty(0, np.int32)
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Undirected weighted links between nodes, each on the evidence of a row; equal shapes."""
+    """Undirected weighted links between nodes, each on the evidence of a row; equal shapes.
+
+    The links of one row come in the order of the store's ids: sums of floats and ties between paths
+    depend on it, and must not on whether rows were loaded or added.
+    """
 
     a: Codes
     b: Codes
@@ -155,11 +159,14 @@ class EntityGraph:
         """Add links in both directions; afterwards the graph covers the passages of ``alive``."""
         graph, degree = self.graph, self.degree
         if len(links.a):
+            evidence = np.concatenate((links.evidence, links.evidence))
+            # By row, so that edges stand in one order however many commits brought them.
+            order = np.argsort(evidence, kind="stable")
             graph = graph.append(
-                np.concatenate((links.a, links.b)),
-                np.concatenate((links.b, links.a)),
-                np.concatenate((links.weight, links.weight)),
-                np.concatenate((links.evidence, links.evidence)),
+                np.concatenate((links.a, links.b))[order],
+                np.concatenate((links.b, links.a))[order],
+                np.concatenate((links.weight, links.weight))[order],
+                evidence[order],
             )
             is_mention = (links.a % 2 == 0) & (links.b % 2 == 1)
             named = links.b[is_mention & (alive[links.evidence] != 0)] // 2

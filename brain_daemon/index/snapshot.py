@@ -209,7 +209,10 @@ class Snapshot:
                 strict=True,
             )
         ]
-        edges = [edge for change in changes for edge in change.edges]
+        edges = sorted(
+            (edge for change in changes for edge in change.edges),
+            key=lambda e: (e.chunk_id, e.source_id, e.target_id, e.relation),
+        )
         if not stored and not edges:
             return replace(self, graph=graph)
         lists = ForwardLists(self.vocabulary, len(self.rows))
@@ -323,7 +326,7 @@ def _links(
         (chunk_id, entity_id)
         for change in changes
         for chunk_id, entity_ids in zip(change.chunk_ids, change.entity_ids, strict=True)
-        for entity_id in dict.fromkeys(entity_ids)
+        for entity_id in sorted(set(entity_ids))
     ]
     sequence = [
         (chunk_id, previous_id)

@@ -145,7 +145,7 @@ def mentions(conn: apsw.Connection) -> tuple[Ids, Ids]:
 
 
 def edges(conn: apsw.Connection) -> tuple[Ids, Ids, Ids, list[str]]:
-    """Give source ids, target ids, chunk ids and relations of every edge, by chunk."""
+    """Give source ids, target ids, chunk ids and relations of every edge, by chunk, then source."""
     rows = conn.execute(
         "SELECT source_id, target_id, chunk_id, relation FROM edge ORDER BY 3, 1, 2, 4"
     ).fetchall()

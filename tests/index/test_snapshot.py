@@ -65,15 +65,18 @@ def graph_of(snapshot: Snapshot) -> dict[str, object]:
 
     nodes = [2 * row for row in np.flatnonzero(rows.alive).tolist()]
     nodes += [2 * index + 1 for index in range(len(graph.entity_id))]
-    edges = {
-        (name(node), name(target), weight, int(rows.chunk_id[row]))
+    edges = {  # in their order, which decides between paths and in which floats are summed
+        name(node): [
+            (name(target), weight, int(rows.chunk_id[row]))
+            for target, weight, row in zip(
+                *(part.tolist() for part in neighbors(graph.graph, node, rows.alive)), strict=True
+            )
+        ]
         for node in nodes
-        for target, weight, row in zip(
-            *(part.tolist() for part in neighbors(graph.graph, node, rows.alive)), strict=True
-        )
     }
+    edges = {node: out for node, out in edges.items() if out}
     named = {graph.key(i): (d, graph.factors[2 * i + 1]) for i, d in enumerate(graph.degree) if d}
-    return {"edges": sorted(edges), "degrees": named}
+    return {"edges": edges, "degrees": named}
 
 
 def test_an_empty_store(store: MirroredStore) -> None:

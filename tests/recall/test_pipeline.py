@@ -1,3 +1,4 @@
+import random
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.index.stores import ALICE, BOB, chunk, document
 from tests.recall.memories import Memories
 
 NOWHERE = np.zeros(256, np.float32)
+BOTH = (ALICE, BOB)
 
 
 def test_an_empty_store_says_so(memories: Memories) -> None:
@@ -243,6 +245,44 @@ def test_the_same_bytes_on_every_tier(memories: Memories, exact_rows: int) -> No
     memories.snapshot = memories.loaded()
     packed.add(msgpack.packb([memories.recall(q, k=20) | {"took_us": 0} for q in queries]))
     assert len(packed) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_bytes_whatever_the_history(memories: Memories, seed: int) -> None:
+    """An index that followed every commit answers like one that was loaded, whoever asks."""
+    rng = random.Random(seed)
+    words = "kettle harbour Ana Lisbon boat DEC-0054 fooBar 成语 🎉 red green May".split()
+    names = ["Ana", "Lisbon", "Hub", "fooBar", "Initech"]
+    memories.add("all of them", names=names)
+    ids: list[int] = []
+    for step in range(120):
+        if rng.random() < 0.25 and ids:
+            memories.forget(ids.pop(rng.randrange(len(ids))))
+            continue
+        made = memories.add(
+            " ".join(rng.choices(words, k=rng.randint(1, 12))) + f" {step}",
+            names=rng.sample(names, rng.randint(0, 4)),
+            relations=[(*rng.sample(names, 1), rng.choice(["r", "tagged_with"]), "Hub")],
+            thread=rng.choice([None, "t"]),
+            owner=rng.choice(["alice", "alice", "bob"]),
+            expires_at_us=rng.choice([None, None, now_us() - 1, now_us() + 10**12]),
+        )
+        ids.append(made)
+    asked = [
+        {"q": q, "k": 50, "abstain": abstain, "include_decayed": decayed}
+        for q in ("kettle", "Ana in Lisbon", "fooBar -red", "成语", "🎉 Hub", '"red green"', "who?")
+        for abstain in (True, False)
+        for decayed in (True, False)
+    ]
+
+    def answers() -> bytes:
+        return msgpack.packb(
+            [memories.recall(principal=who, **a) | {"took_us": 0} for a in asked for who in BOTH]
+        )
+
+    followed = answers()
+    memories.snapshot = memories.loaded()
+    assert answers() == followed
 
 
 def test_decayed_memories_need_asking_for(memories: Memories) -> None:
