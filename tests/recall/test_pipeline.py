@@ -251,7 +251,20 @@ def test_the_same_bytes_on_every_tier(memories: Memories, exact_rows: int) -> No
 def test_the_same_bytes_whatever_the_history(memories: Memories, seed: int) -> None:
     """An index that followed every commit answers like one that was loaded, whoever asks."""
     rng = random.Random(seed)
-    words = "kettle harbour Ana Lisbon boat DEC-0054 fooBar 成语 🎉 red green May".split()
+    words = [
+        "kettle",
+        "harbour",
+        "Ana",
+        "Lisbon",
+        "boat",
+        "DEC-0054",
+        "fooBar",
+        "成语",
+        "🎉",
+        "red",
+        "green",
+        "May",
+    ]
     names = ["Ana", "Lisbon", "Hub", "fooBar", "Initech"]
     memories.add("all of them", names=names)
     ids: list[int] = []
