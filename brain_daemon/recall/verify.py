@@ -39,6 +39,11 @@ _SOFT_BREAK = re.compile(r"(?<!\n)\n(?![\n#>|*+-]|\d+[.)])")
 _CLAUSE_END = re.compile(r"[;:；：\n]")
 _PAUSE = re.compile(r"[^\w\s'’_*`]|\n")
 _JOINED = "-‐‑–−%‰/\\#&@"  # punctuation to Unicode, part of what a number or name says
+_OF_TIME = re.compile(r":")  # between two numbers: 10:30
+_THOUSANDS = re.compile(r"[ \xa0\u2009\u202f]")  # one of them before three digits: 1 500
+_ASKED = re.compile(r"[?？؟;][\s\"'”’»)\]*_]*$")
+# What follows a word and turns it round, in scripts that do not part words.
+_ENDINGS = ("ない", "なかった", "ません", "なく", "ず", "ぬ")
 
 
 def _fold(text: str) -> str:
@@ -58,14 +63,16 @@ _ARTICLES = _words("a an the")
 # What turns a statement round, or makes it a condition, when it stands before it.
 _TURNING = _words(
     "not no never none nobody nothing neither nor nowhere without cannot hardly scarcely barely "
+    "rarely seldom almost nearly minus doubt doubts doubted doubtful unlikely allegedly supposedly "
     "false falsely untrue wrong wrongly deny denies denied denying refuse refuses refused fail "
     "fails failed if unless whether "
     "nicht kein keine keinen keinem keiner nie niemals niemand nichts ohne falsch falls "
     "ne pas jamais aucun aucune rien sans faux nunca jamás ningún ninguna nadie nada sin falso "
     "não nenhum nenhuma ninguém sem non mai nessuno niente senza "
     "не нет ни никогда никто ничего без если "
-    "不 没 沒 無 无 未 非 否 别 別 ない ません نه لا ليس לא"
+    "不 没 沒 無 无 未 非 否 别 別 안 못 نه لا ليس לא"
 )
+_KOREAN_NOT = _fold("않")
 _COORDINATING = _words(
     "and but or so yet und aber oder sondern et mais ou car y pero e o mas ma и но а"
 )
@@ -120,10 +127,10 @@ def verify(text: str, claim: str, stop_words: Collection[str] = ()) -> Verdict:
     Verdict
         ``verbatim``: the claim stands there but for case, white space and the punctuation around
         it. ``terms_covered``: its words do, in one sentence, other punctuation or articles between.
-        ``negation_differs``: its words do, but a negation or condition turns them round, or one
-        of the two has a negation that the other lacks. ``number_differs``: a sentence has all its
-        other words and not its numbers, or a longer number where the claim has a part of it.
-        ``partial``: a sentence has some of its words. ``not_found``: none has.
+        ``negation_differs``: its words do, but a negation, condition or question turns them round,
+        or one of the two has a negation that the other lacks. ``number_differs``: a sentence has
+        all its other words and not its numbers, or a longer number where the claim has a part of
+        it. ``partial``: a sentence has some of its words. ``not_found``: none has.
         At most 32 ranges: of what was found, or of the claim's words in the sentence that has most.
 
     Raises
@@ -139,13 +146,14 @@ def verify(text: str, claim: str, stop_words: Collection[str] = ()) -> Verdict:
     cut_numbers: set[Bounds] = set()
     covered: list[Bounds] = []
     verbatim: list[Bounds] = []
+    asks = bool(_ASKED.search(claim))
     literal = _collapsed(claim[wanted[0].start : wanted[-1].end])
     for without in (frozenset(), _ARTICLES):
         for first, last in passage.occurrences(wanted, without):
             if passage.is_torn(first, last):
                 if passage.has_number_at_edge(first, last):
                     cut_numbers.add((first, last))
-            elif passage.is_turned(first, last):
+            elif passage.is_turned(first, last) or (not asks and passage.is_asked(last - 1)):
                 turned.add((first, last))
             elif not without and _collapsed(passage.slice(first, last)) == literal:
                 verbatim.append((first, last))
@@ -204,6 +212,7 @@ class _Passage:
                 segmentation.sentence_iter_with_offsets, _SOFT_BREAK.sub(" ", text)
             )
         ]
+        self._ends = [*starts[1:], len(text)]
         self.sentence = [bisect_right(starts, token.start) for token in self.tokens]
         self._scope: list[int] = []  # the first token whose negation reaches this one
         self._turning = [0]  # how many tokens before this one turn a statement round
@@ -234,6 +243,8 @@ class _Passage:
 
     def is_torn(self, first: int, last: int) -> bool:
         """Whether a stretch is cut out of something longer: C of C++, 5 of -5, 5 of 5 million."""
+        if self._goes_on(first) or self._goes_on(last):
+            return True
         if first and self._touches(first - 1) and not self.tokens[first - 1].is_word:
             return True
         if last == len(self.tokens):
@@ -247,11 +258,29 @@ class _Passage:
             and not _PAUSE.search(self._gap(last))
         )
 
+    def _goes_on(self, i: int) -> bool:
+        """Whether one number begins before a token and goes on with it."""
+        if not 0 < i < len(self.tokens):
+            return False
+        left, right = self.tokens[i - 1].folded, self.tokens[i].folded
+        if not (left[-1].isnumeric() and right[0].isnumeric()):
+            return False
+        gap = self._gap(i)
+        is_group = len(right) == 3 and len(left) <= 3 and left.isdecimal()
+        return bool(_OF_TIME.fullmatch(gap) or (is_group and _THOUSANDS.fullmatch(gap)))
+
     def has_number_at_edge(self, first: int, last: int) -> bool:
         return any(_is_number(self.tokens[i].folded) for i in (first, last - 1))
 
+    def is_asked(self, i: int) -> bool:
+        """Whether the sentence of a token is a question."""
+        end = self._ends[self.sentence[i] - 1]
+        return bool(_ASKED.search(self.text, self.tokens[i].end, end))
+
     def is_turned(self, first: int, last: int) -> bool:
         """Whether a negation or condition stands before a stretch in its clause, or right after."""
+        if self.text.startswith(_ENDINGS, self.tokens[last - 1].end):
+            return True
         if self._turning[first] > self._turning[self._scope[first]]:
             return True
         for i in range(last, min(last + 2, len(self.tokens))):
@@ -267,10 +296,15 @@ class _Passage:
         return False
 
     def byte_ranges(self, bounds: list[Bounds]) -> list[list[int]]:
-        """Give the UTF-8 byte ranges of stretches of tokens, ascending."""
+        """Give the UTF-8 byte ranges of stretches of tokens in order; overlapping ones are one."""
+        apart: list[Bounds] = []
+        for first, last in bounds:
+            if apart and first < apart[-1][1]:
+                first, last = apart[-1][0], max(last, apart.pop()[1])
+            apart.append((first, last))
         ranges = []
         chars = n_bytes = 0
-        for first, last in bounds[:MAX_RANGES]:
+        for first, last in apart[:MAX_RANGES]:
             start, end = self.tokens[first].start, self.tokens[last - 1].end
             begin = n_bytes + len(self.text[chars:start].encode())
             n_bytes = begin + len(self.text[start:end].encode())
@@ -317,7 +351,10 @@ def _symbols(text: str, start: int, end: int) -> Iterator[Token]:
     for i in range(start, end):
         char = text[i]
         if char in _JOINED or (char not in "`^" and unicodedata.category(char)[0] == "S"):
-            yield Token(i, i + 1, char, False)
+            last = i + 1
+            while last < end and unicodedata.category(text[last])[0] == "M":
+                last += 1
+            yield Token(i, last, char, False)
 
 
 def _collapsed(text: str) -> str:
@@ -329,4 +366,4 @@ def _is_number(term: str) -> bool:
 
 
 def _turns(folded: str) -> bool:
-    return folded in _TURNING or folded.endswith("n't")
+    return folded in _TURNING or folded.endswith("n't") or folded.startswith(_KOREAN_NOT)
