@@ -41,6 +41,7 @@ setup(
             extension("ppr"),
             extension("rrf"),
             extension("framing"),
+            extension("excerpt"),
         ],
         language_level=3,
         compiler_directives={

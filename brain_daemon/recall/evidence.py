@@ -1,19 +1,14 @@
 """What a hit shows for itself: the chunk's record, a verbatim snippet and its highlights."""
 
-import re
-from bisect import bisect_right
 from collections.abc import Set
 from typing import Any
 
+from brain_daemon._ext.excerpt import window
 from brain_daemon.model import StoredChunk, Tags
 from brain_daemon.text.analyzer import Analyzer
 from brain_daemon.timestamps import format_us
 
 SNIPPET_CHARS = 320
-
-# Ends of sentences and lines; what has none for too long is cut at white space, or anywhere.
-_boundary = re.compile(r"[.!?…]['\")\]]*(?=\s)|[。！？]|\n")
-_piece = re.compile(rf"\S.{{0,{SNIPPET_CHARS - 2}}}\S?(?!\S)|\S.{{0,{SNIPPET_CHARS - 1}}}")
 
 
 def chunk_record(chunk: StoredChunk) -> dict[str, Any]:
@@ -75,53 +70,10 @@ def excerpt(text: str, wanted: Set[str], analyzer: Analyzer) -> tuple[str, list[
 
 
 def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """Most distinct words, then most matches, then first."""
-    if len(text) <= SNIPPET_CHARS:
-        start = len(text) - len(text.lstrip())
-        return start, max(start, len(text.rstrip()))
-    segments = _segments(text)
-    if not segments:
-        return 0, 0
-    starts = [start for start, _ in segments]
-    words: dict[int, list[str]] = {}
-    for start, end in spans:
-        words.setdefault(bisect_right(starts, start) - 1, []).append(text[start:end].casefold())
-    best, chosen = (0, 0), (0, _last_within(segments, 0))
-    for first in words:
-        last = _last_within(segments, first)
-        inside = [word for i in range(first, last + 1) for word in words.get(i, ())]
-        value = (len(set(inside)), len(inside))
-        if value > best:
-            best, chosen = value, (first, last)
-    first, last = chosen
-    end = segments[last][1]
-    while first and end - starts[first - 1] <= SNIPPET_CHARS:
-        first -= 1
-    return starts[first], end
-
-
-def _last_within(segments: list[tuple[int, int]], first: int) -> int:
-    """Index of the last segment that a snippet can hold that starts with ``first``."""
-    limit = segments[first][0] + SNIPPET_CHARS
-    last = first
-    while last + 1 < len(segments) and segments[last + 1][1] <= limit:
-        last += 1
-    return last
-
-
-def _segments(text: str) -> list[tuple[int, int]]:
-    segments = []
-    start = 0
-    for end in [*(match.end() for match in _boundary.finditer(text)), len(text)]:
-        piece = text[start:end]
-        stripped = piece.strip()
-        begin = start + piece.find(stripped)
-        start = end
-        if len(stripped) > SNIPPET_CHARS:
-            segments += [m.span() for m in _piece.finditer(text, begin, begin + len(stripped))]
-        elif stripped:
-            segments.append((begin, begin + len(stripped)))
-    return segments
+    if len(text) > SNIPPET_CHARS:
+        return window(text, spans, SNIPPET_CHARS)
+    start = len(text) - len(text.lstrip())
+    return start, max(start, len(text.rstrip()))
 
 
 def _byte_ranges(snippet: str, spans: list[tuple[int, int]]) -> list[list[int]]:

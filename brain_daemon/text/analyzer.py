@@ -30,8 +30,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
+import numpy as np
 import Stemmer
 
+from brain_daemon._ext import excerpt
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import Terms
 from brain_daemon.text.stopwords import STOP_WORDS
@@ -55,12 +57,9 @@ _ASCII_BREAKS = r"!\"()*,;<=>?\[\]^`{|}"
 # Common marks of other scripts; those not listed are dropped when the surface is analysed.
 _WIDE_BREAKS = "“”„‘‚«»‹›–—―…•、。《》「」『』【】！（），：；？"
 _surfaces = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}{_WIDE_BREAKS}]+")
-_BREAKS = frozenset(
-    char
-    for char in map(chr, (*range(0xA1), 0x1680, *range(0x2000, 0x2060), 0x3000))
-    if not _surfaces.match(char)
-) | frozenset(_WIDE_BREAKS)
-_beyond_ascii = re.compile(rf"[^\x00-\x7f{_SPACE}{_WIDE_BREAKS}]+")
+_IS_BREAK = np.zeros(0x10000, np.bool_)
+_IS_BREAK[list(map(ord, _surfaces.sub("", "".join(map(chr, range(0x10000))))))] = True
+_BREAK_BITS = np.packbits(_IS_BREAK, bitorder="little").tobytes()
 
 UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Burmese, Jamo, Khmer
@@ -207,9 +206,17 @@ class Analyzer:
             Character offsets, ascending, without overlap.
         """
         found: list[tuple[int, int]] = []
-        for here, surface in self._surfaces_with(text, terms):
-            if surface.isascii() and surface.isalnum():  # one span, which has a term
-                found.append((here, here + len(surface)))
+        beginnings = _all_beginnings(frozenset(terms)) if self._keeps_beginnings else None
+        for here, end_here in excerpt.surfaces(text, beginnings, _BREAK_BITS):
+            surface = text[here:end_here]
+            body, extra, _ = self._entry(surface)
+            if body not in terms and (
+                not (extra or " " in body) or terms.isdisjoint(f"{body} {extra}".split(" "))
+            ):
+                continue
+            core = surface.rstrip(_TRAILING)
+            if core.isascii() and core.isalnum():  # one span, which has a term
+                found.append((here, here + len(core)))
                 continue
             for start, end, at in self._surface_spans(here, surface):
                 if terms.isdisjoint(at):
@@ -217,41 +224,6 @@ class Analyzer:
                 if found and start < found[-1][1]:
                     start, end = found[-1][0], max(end, found.pop()[1])
                 found.append((start, end))
-        return found
-
-    def _surfaces_with(self, text: str, terms: Set[str]) -> list[tuple[int, str]]:
-        """Start of each surface that has one of the terms, and the surface; ascending."""
-        located: list[tuple[int, str]] = []
-        reached = 0
-        for at in self._candidates(text, terms):
-            if at < reached:
-                continue
-            start = at
-            while start > reached and text[start - 1] not in _BREAKS:
-                start -= 1
-            match = _surfaces.match(text, start)
-            if match is None:
-                continue
-            reached = match.end()
-            body, extra, _ = self._entry(match.group())
-            if body in terms or (
-                (extra or " " in body) and not terms.isdisjoint(f"{body} {extra}".split(" "))
-            ):
-                located.append((start, match.group()))
-        return located
-
-    def _candidates(self, text: str, terms: Set[str]) -> list[int]:
-        """Where a surface with one of the terms may stand, ascending: most need no analysis."""
-        lowered = text.lower() if self._keeps_beginnings else ""
-        if len(lowered) != len(text):  # the offsets of the two differ
-            return [match.start() for match in _surfaces.finditer(text)]
-        found = [] if text.isascii() else [match.start() for match in _beyond_ascii.finditer(text)]
-        for beginning in _all_beginnings(frozenset(terms)):
-            at = lowered.find(beginning)
-            while at >= 0:
-                found.append(at)
-                at = lowered.find(beginning, at + 1)
-        found.sort()
         return found
 
     def _surface_spans(self, start: int, surface: str) -> Iterator[Span]:
@@ -353,8 +325,8 @@ class _Cache(dict[str, Entry]):
 
 
 @lru_cache(maxsize=64)
-def _all_beginnings(terms: frozenset[str]) -> frozenset[str]:
-    return frozenset(part for term in terms for part in _beginnings(term))
+def _all_beginnings(terms: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted({part for term in terms for part in _beginnings(term)}))
 
 
 def _beginnings(term: str) -> tuple[str, ...]:
