@@ -32,6 +32,7 @@ def topk_bm25(
     k: int,
     k1: float = 1.2,
     b: float = 0.75,
+    weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 def document_frequencies(
     postings: Postings, term_ids: NDArray[np.int32], alive: NDArray[np.uint8]

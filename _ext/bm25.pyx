@@ -46,6 +46,7 @@ cdef enum:
     SMALL_SEGMENT = 4096
     NORM_TABLE = 1024
     MAX_SEGMENTS = 64                # the merge rule keeps far below
+    LISTED = 256                     # dead rows up to which a term's are looked up, not counted
 
 
 ctypedef struct segment:
@@ -290,28 +291,68 @@ cdef int check_rows(Postings postings, Py_ssize_t n_rows) except -1:
     return 0
 
 
+ctypedef struct absence:
+    int32_t rows[LISTED]             # dead, ascending; unless there are more
+    Py_ssize_t n_rows
+    uint8_t in_segment[MAX_SEGMENTS]
+
+
+cdef void find_dead(Postings postings, const uint8_t *alive, Py_ssize_t n_rows,
+                    absence *dead) noexcept nogil:
+    """List the rows with 0, as far as they are few, and the segments that span any."""
+    cdef Py_ssize_t p, at = 0
+    cdef const uint8_t *found
+    cdef segment *part
+    dead.n_rows = 0
+    while dead.n_rows <= LISTED and at < n_rows:
+        found = <const uint8_t *>memchr(alive + at, 0, n_rows - at)
+        if found == NULL:
+            break
+        at = found - alive
+        if dead.n_rows < LISTED:
+            dead.rows[dead.n_rows] = <int32_t>at
+        dead.n_rows += 1
+        at += 1
+    for p in range(postings.n_parts):
+        part = postings.parts[p]
+        dead.in_segment[p] = dead.n_rows != 0 and memchr(
+            alive + part.first_row, 0, part.last_row - part.first_row + 1) != NULL
+
+
 cdef int64_t count_alive(Postings postings, uint32_t term, const uint8_t *alive,
-                         const uint8_t *has_dead) noexcept nogil:
-    """Alive rows with the term; segments without dead rows are not walked."""
+                         const absence *dead) noexcept nogil:
+    """Alive rows with the term; where few rows are dead, its postings are not walked."""
     cdef int64_t df = 0, start, end, j
-    cdef Py_ssize_t p
+    cdef Py_ssize_t p, i
+    cdef const int32_t *rows
     for p in range(postings.n_parts):
         brain_csr_find(&postings.parts[p].terms, term, &start, &end)
-        if has_dead[p]:
-            for j in range(start, end):
-                df += alive[postings.parts[p].rows[j]] != 0
+        rows = postings.parts[p].rows
+        df += end - start
+        if not dead.in_segment[p]:
+            continue
+        if dead.n_rows <= LISTED and 16 * dead.n_rows < end - start:
+            j = start
+            for i in range(dead.n_rows):
+                j = lower_bound(rows, j, end, dead.rows[i])
+                df -= j < end and rows[j] == dead.rows[i]
         else:
-            df += end - start
+            for j in range(start, end):
+                df -= alive[rows[j]] == 0
     return df
 
 
-cdef void find_dead(Postings postings, const uint8_t *alive, uint8_t *has_dead) noexcept nogil:
-    cdef Py_ssize_t p
-    cdef segment *part
-    for p in range(postings.n_parts):
-        part = postings.parts[p]
-        has_dead[p] = memchr(alive + part.first_row, 0,
-                             part.last_row - part.first_row + 1) != NULL
+cdef int64_t lower_bound(const int32_t *rows, int64_t low, int64_t high,
+                         int32_t row) noexcept nogil:
+    """First place in ``rows[low:high]`` whose row is not below `row`; `high` if there is none."""
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @cython.final
@@ -348,7 +389,7 @@ cdef list idle = []
 def topk_bm25(Postings postings not None, const int32_t[::1] term_ids,
               const int32_t[::1] lengths, const uint8_t[::1] alive,
               const uint8_t[::1] visible, Py_ssize_t n_documents, double average_length,
-              Py_ssize_t k, double k1=1.2, double b=0.75):
+              Py_ssize_t k, double k1=1.2, double b=0.75, const double[::1] weights=None):
     """Best rows by BM25, as FTS5 computes it.
 
     Parameters
@@ -370,6 +411,8 @@ def topk_bm25(Postings postings not None, const int32_t[::1] term_ids,
         At least 1.
     k1, b : float
         Saturation of the term frequency; normalisation by length, in 0..1.
+    weights : float64 array, shape (q,), optional
+        What each term's share is multiplied by; above 0.
 
     Returns
     -------
@@ -400,12 +443,19 @@ def topk_bm25(Postings postings not None, const int32_t[::1] term_ids,
         raise ValueError(f"n_documents is {n_documents}, outside 0..{n_rows}")
     if not (isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
         raise ValueError(f"k1 is {k1} and b is {b}: k1 >= 0 and 0 <= b <= 1 are needed")
+    if weights is not None:
+        if weights.shape[0] != n_terms:
+            raise ValueError(f"{weights.shape[0]} weights for {n_terms} terms")
+        for i in range(n_terms):
+            if not (weights[i] > 0 and isfinite(weights[i])):
+                raise ValueError(f"weight {weights[i]} of term {i}: it must be positive and"
+                                 " finite")
     if n_documents == 0 or n_terms == 0 or postings.n_parts == 0:
         return np.empty(0, np.int32), np.empty(0, np.float64)
     if not (isfinite(average_length) and average_length > 0):
         raise ValueError(f"average_length is {average_length}: it must be positive")
     cdef scoring call
-    cdef uint8_t has_dead[MAX_SEGMENTS]
+    cdef absence dead
     cdef brain_topk top
     cdef double score
     cdef int64_t df
@@ -428,20 +478,17 @@ def topk_bm25(Postings postings not None, const int32_t[::1] term_ids,
         with nogil:
             for i in range(NORM_TABLE):
                 call.norms[i] = k1 * (1 - b + b * i / average_length)
-            if n_documents == n_rows:
-                for p in range(postings.n_parts):
-                    has_dead[p] = 0
-            else:
-                find_dead(postings, call.alive, has_dead)
+            find_dead(postings, call.alive, n_rows, &dead)
             for i in range(n_terms):
                 if term_ids[i] < 0:
                     continue
-                df = count_alive(postings, term_ids[i], call.alive, has_dead)
+                df = count_alive(postings, term_ids[i], call.alive, &dead)
                 score = log((n_documents - df + 0.5) / (df + 0.5))
-                call.idf = score if score > 0 else 1e-6
+                call.idf = (score if score > 0 else 1e-6) * (
+                    1 if weights is None else weights[i])
                 for p in range(postings.n_parts):
-                    n_touched = accumulate(&call, postings.parts[p], term_ids[i], has_dead[p],
-                                           n_touched)
+                    n_touched = accumulate(&call, postings.parts[p], term_ids[i],
+                                           dead.in_segment[p], n_touched)
             for i in range(n_touched):
                 score = call.scores[call.touched[i]]
                 call.scores[call.touched[i]] = 0
@@ -523,17 +570,17 @@ def document_frequencies(Postings postings not None, const int32_t[::1] term_ids
         A row with postings is outside `alive`.
     """
     cdef Py_ssize_t i, q = term_ids.shape[0]
-    cdef uint8_t has_dead[MAX_SEGMENTS]
+    cdef absence dead
     check_rows(postings, alive.shape[0])
     output = np.zeros(q, np.int32)
     if q == 0 or postings.n_parts == 0:
         return output
     cdef int32_t[::1] dfs = output
     with nogil:
-        find_dead(postings, &alive[0], has_dead)
+        find_dead(postings, &alive[0], alive.shape[0], &dead)
         for i in range(q):
             if term_ids[i] >= 0:
-                dfs[i] = <int32_t>count_alive(postings, term_ids[i], &alive[0], has_dead)
+                dfs[i] = <int32_t>count_alive(postings, term_ids[i], &alive[0], &dead)
     return output
 
 
@@ -554,7 +601,7 @@ def term_frequencies(Postings postings not None, const int32_t[::1] term_ids,
         0 where the row lacks the term, or the id is negative.
     """
     cdef Py_ssize_t i, t, p, m = rows.shape[0], q = term_ids.shape[0]
-    cdef int64_t start, end, low, high, middle
+    cdef int64_t start, end, low
     cdef segment *part
     output = np.zeros((m, q), np.uint16)
     if m == 0 or q == 0:
@@ -570,13 +617,7 @@ def term_frequencies(Postings postings not None, const int32_t[::1] term_ids,
                 for i in range(m):
                     if rows[i] < part.first_row or rows[i] > part.last_row:
                         continue
-                    low, high = start, end
-                    while low < high:
-                        middle = (low + high) // 2
-                        if part.rows[middle] < rows[i]:
-                            low = middle + 1
-                        else:
-                            high = middle
+                    low = lower_bound(part.rows, start, end, rows[i])
                     if low < end and part.rows[low] == rows[i]:
                         tfs[i, t] = part.tfs[low]
     return output

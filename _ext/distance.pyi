@@ -29,6 +29,13 @@ def topk_bits(
     candidates: int,
     mask: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+def add_rows(
+    query: NDArray[np.float32],
+    matrix: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    weights: NDArray[np.float32],
+) -> tuple[NDArray[np.int8], float]: ...
 def score_rows(
     matrix: NDArray[np.int8],
     scales: NDArray[np.float32],

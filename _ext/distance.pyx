@@ -6,7 +6,7 @@ The loops are in ``kernels.c``, in SIMD tiers that give bit-identical results.
 
 from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
@@ -36,7 +36,10 @@ cdef extern from "kernels.h" nogil:
     void brain_topk_sort(brain_topk *top)
     void brain_topk_int8(const brain_vectors *vectors, const int8_t *query, double query_scale,
                          brain_topk *top)
-    void brain_topk_bits(const brain_vectors *vectors, const uint64_t *planes, brain_topk *top)
+    Py_ssize_t brain_best_by_bits(const brain_vectors *vectors, const uint64_t *planes,
+                                  Py_ssize_t n_wanted, int64_t *keys)
+    Py_ssize_t BRAIN_KEYS(Py_ssize_t n_wanted)
+    int32_t BRAIN_KEY_ROW(int64_t key)
     void brain_query_planes(const int8_t *query, Py_ssize_t dim, uint64_t *planes)
     void brain_score_rows(const brain_vectors *vectors, const int8_t *query, double query_scale,
                           const int32_t *rows, Py_ssize_t n_rows, double *scores)
@@ -145,27 +148,84 @@ def quantize_int8(const float[::1] x):
         ``max(abs(x)) / 127`` in float32 precision. Zeros and 0.0 when `x` is zero, has a
         value that is not finite, or is too small for a scale.
     """
-    cdef Py_ssize_t j, dim = x.shape[0]
-    cdef float largest = 0, scale
-    cdef double value
-    # Adding and subtracting 1.5 * 2**52 rounds half to even.
-    cdef double shift = 6755399441055744.0
+    cdef Py_ssize_t dim = x.shape[0]
     output = np.zeros(dim, np.int8)
     if dim == 0:
         return output, 0.0
     cdef int8_t[::1] values = output
+    return output, <double>quantize(&x[0], dim, &values[0])
+
+
+cdef float quantize(const float *x, Py_ssize_t dim, int8_t *values) noexcept nogil:
+    """Fill `values`, which hold zeros, and give the scale."""
+    cdef Py_ssize_t j
+    cdef float largest = 0, scale
+    cdef double value
+    # Adding and subtracting 1.5 * 2**52 rounds half to even.
+    cdef double shift = 6755399441055744.0
     for j in range(dim):
         if not isfinite(x[j]):
-            return output, 0.0
+            return 0
         largest = max(largest, abs(x[j]))
     scale = largest / 127
     if scale == 0:
-        return output, 0.0
+        return 0
+    for j in range(dim):
+        value = (<double>x[j] / scale + shift) - shift
+        values[j] = <int8_t>max(-127.0, min(127.0, value))
+    return scale
+
+
+def add_rows(const float[::1] query, const int8_t[:, ::1] matrix, const float[::1] scales,
+             const int32_t[::1] rows, const float[::1] weights):
+    """Quantize the sum of a vector and the weighted mean of rows.
+
+    Parameters
+    ----------
+    query : float32 array, shape (dim,)
+    matrix, scales
+        As in :func:`topk_int8`.
+    rows : int32 array, shape (m,)
+    weights : float32 array, shape (m,)
+        Their sum is positive.
+
+    Returns
+    -------
+    values : int8 array, shape (dim,)
+    scale : float
+        ``values * scale`` is of unit length; 0.0 when all values are 0.
+
+    Raises
+    ------
+    ValueError
+        Shapes disagree, or a row is outside the matrix.
+    """
+    cdef Py_ssize_t i, j, dim = query.shape[0], m = rows.shape[0]
+    cdef int64_t squares = 0
+    cdef float total = 0
+    cdef brain_vectors vectors = describe(matrix, scales, np.zeros(dim, np.int8), 0.0, None)
+    if weights.shape[0] != m:
+        raise ValueError(f"{weights.shape[0]} weights for {m} rows")
+    check_rows(&vectors, rows)
+    output = np.zeros(dim, np.int8)
+    cdef int8_t[::1] values = output
+    cdef float *mean = <float *>calloc(dim, sizeof(float))
+    if mean == NULL:
+        raise MemoryError
     with nogil:
+        for i in range(m):
+            total += weights[i]
+        for i in range(m):
+            brain_add_row_int8(mean, vectors.matrix + rows[i] * dim,
+                               weights[i] * (vectors.scales[rows[i]] / total), dim)
         for j in range(dim):
-            value = (<double>x[j] / scale + shift) - shift
-            values[j] = <int8_t>max(-127.0, min(127.0, value))
-    return output, <double>scale
+            mean[j] += query[j]
+        quantize(mean, dim, &values[0])
+        for j in range(dim):
+            squares += values[j] * values[j]
+    free(mean)
+    # A norm of integers: the same bits on every machine.
+    return output, 1.0 / sqrt(squares) if squares else 0.0
 
 
 def pack_bits(const int8_t[:, ::1] q):
@@ -278,8 +338,8 @@ def topk_bits(const uint64_t[:, ::1] bits, const int8_t[:, ::1] matrix,
     for Approximate Nearest Neighbor Search, SIGMOD 2024.
     """
     cdef brain_vectors vectors = describe(matrix, scales, query, query_scale, mask)
-    cdef brain_topk filtered, top
-    cdef Py_ssize_t i, n_words = vectors.dim // 64
+    cdef brain_topk top
+    cdef Py_ssize_t i, n_kept, n_words = vectors.dim // 64
     check_k(k)
     if candidates < 1:
         raise ValueError(f"candidates is {candidates}: at least 1 is needed")
@@ -292,33 +352,33 @@ def topk_bits(const uint64_t[:, ::1] bits, const int8_t[:, ::1] matrix,
     k = min(k, vectors.n_rows)
     candidates = min(max(candidates, k), vectors.n_rows)
     cdef uint64_t *planes = NULL
+    cdef int64_t *keys = NULL
     cdef int32_t *rows = NULL
     cdef double *scores = NULL
-    top.hits = filtered.hits = NULL
+    top.hits = NULL
     try:
         allocate(&top, k)
-        allocate(&filtered, candidates)
         planes = <uint64_t *>malloc(BRAIN_QUERY_PLANES * n_words * sizeof(uint64_t))
+        keys = <int64_t *>malloc(BRAIN_KEYS(candidates) * sizeof(int64_t))
         rows = <int32_t *>malloc(candidates * sizeof(int32_t))
         scores = <double *>malloc(candidates * sizeof(double))
-        if planes == NULL or rows == NULL or scores == NULL:
+        if planes == NULL or keys == NULL or rows == NULL or scores == NULL:
             raise MemoryError
         with nogil:
             brain_query_planes(&query[0], vectors.dim, planes)
-            brain_topk_bits(&vectors, planes, &filtered)
-            for i in range(filtered.count):
-                rows[i] = filtered.hits[i].row
-            qsort(rows, filtered.count, sizeof(int32_t), compare_rows)
-            brain_score_rows(&vectors, &query[0], query_scale, rows, filtered.count, scores)
-            for i in range(filtered.count):
+            n_kept = brain_best_by_bits(&vectors, planes, candidates, keys)
+            for i in range(n_kept):
+                rows[i] = BRAIN_KEY_ROW(keys[i])
+            brain_score_rows(&vectors, &query[0], query_scale, rows, n_kept, scores)
+            for i in range(n_kept):
                 if scores[i] == scores[i]:
                     brain_topk_push(&top, scores[i], rows[i])
             brain_topk_sort(&top)
         return take_hits(&top)
     finally:
         free(top.hits)
-        free(filtered.hits)
         free(planes)
+        free(keys)
         free(rows)
         free(scores)
 
@@ -344,10 +404,8 @@ def score_rows(const int8_t[:, ::1] matrix, const float[::1] scales, const int8_
         As in :func:`topk_int8`, or a row is outside the matrix.
     """
     cdef brain_vectors vectors = describe(matrix, scales, query, query_scale, None)
-    cdef Py_ssize_t i, m = rows.shape[0]
-    for i in range(m):
-        if rows[i] < 0 or rows[i] >= vectors.n_rows:
-            raise ValueError(f"row {rows[i]} is outside a matrix of {vectors.n_rows} rows")
+    cdef Py_ssize_t m = rows.shape[0]
+    check_rows(&vectors, rows)
     output = np.empty(m, np.float64)
     if m == 0:
         return output
@@ -381,6 +439,14 @@ cdef brain_vectors describe(const int8_t[:, ::1] matrix, const float[::1] scales
     vectors.mask = &mask[0] if mask is not None and n_rows else NULL
     vectors.bits = NULL
     return vectors
+
+
+cdef int check_rows(const brain_vectors *vectors, const int32_t[::1] rows) except -1:
+    cdef Py_ssize_t i
+    for i in range(rows.shape[0]):
+        if rows[i] < 0 or rows[i] >= vectors.n_rows:
+            raise ValueError(f"row {rows[i]} is outside a matrix of {vectors.n_rows} rows")
+    return 0
 
 
 cdef int check_dim(Py_ssize_t dim) except -1:
@@ -418,8 +484,3 @@ cdef object take_hits(const brain_topk *top):
         row_view[i] = top.hits[i].row
         score_view[i] = top.hits[i].score
     return rows, scores
-
-
-cdef int compare_rows(const void *a, const void *b) noexcept nogil:
-    cdef int32_t x = (<const int32_t *>a)[0], y = (<const int32_t *>b)[0]
-    return (x > y) - (x < y)

@@ -16,7 +16,6 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* Rows scored before the results are compared with the threshold; fits the L1 cache. */
-enum { BLOCK = 128 };
 
 /* `rows` NULL means the n rows from `first` on; else n rows listed relative to `first`. */
 typedef void dot_function(const int8_t *first, ptrdiff_t dim, const int8_t *query,
@@ -364,10 +363,10 @@ static ptrdiff_t admitted(const brain_vectors *vectors, ptrdiff_t first, ptrdiff
 
 void brain_topk_int8(const brain_vectors *vectors, const int8_t *query, double query_scale,
                      brain_topk *top) {
-    int32_t rows[BLOCK], dots[BLOCK], passing[BLOCK];
-    double scores[BLOCK];
-    for (ptrdiff_t first = 0; first < vectors->n_rows; first += BLOCK) {
-        ptrdiff_t n = vectors->n_rows - first < BLOCK ? vectors->n_rows - first : BLOCK;
+    int32_t rows[BRAIN_BLOCK], dots[BRAIN_BLOCK], passing[BRAIN_BLOCK];
+    double scores[BRAIN_BLOCK];
+    for (ptrdiff_t first = 0; first < vectors->n_rows; first += BRAIN_BLOCK) {
+        ptrdiff_t n = vectors->n_rows - first < BRAIN_BLOCK ? vectors->n_rows - first : BRAIN_BLOCK;
         ptrdiff_t count = admitted(vectors, first, n, rows);
         if (count == 0) continue;
         current->dot(vectors->matrix + first * vectors->dim, vectors->dim, query,
@@ -392,27 +391,55 @@ void brain_topk_int8(const brain_vectors *vectors, const int8_t *query, double q
     }
 }
 
-void brain_topk_bits(const brain_vectors *vectors, const uint64_t *planes, brain_topk *top) {
-    int32_t rows[BLOCK], estimates[BLOCK], passing[BLOCK];
-    ptrdiff_t n_words = vectors->dim / 64;
-    for (ptrdiff_t first = 0; first < vectors->n_rows; first += BLOCK) {
-        ptrdiff_t n = vectors->n_rows - first < BLOCK ? vectors->n_rows - first : BLOCK;
+/* Order keys so that the k largest come first and the k-th largest stands last among them
+ * (Hoare's selection; 1 <= k <= n, all distinct). */
+static void select_largest(int64_t *keys, ptrdiff_t n, ptrdiff_t k) {
+    ptrdiff_t low = 0, high = n - 1, wanted = k - 1;
+    while (low < high) {
+        int64_t pivot = keys[low + (high - low) / 2];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (keys[i] > pivot) i++;
+            while (keys[j] < pivot) j--;
+            if (i <= j) {
+                int64_t swapped = keys[i];
+                keys[i++] = keys[j];
+                keys[j--] = swapped;
+            }
+        }
+        if (wanted <= j) high = j;
+        else if (wanted >= i) low = i;
+        else return;
+    }
+}
+
+ptrdiff_t brain_best_by_bits(const brain_vectors *vectors, const uint64_t *planes,
+                             ptrdiff_t n_wanted, int64_t *keys) {
+    int32_t rows[BRAIN_BLOCK], estimates[BRAIN_BLOCK];
+    ptrdiff_t n_words = vectors->dim / 64, n_kept = 0;
+    int64_t threshold = INT64_MIN;
+    for (ptrdiff_t first = 0; first < vectors->n_rows; first += BRAIN_BLOCK) {
+        ptrdiff_t n = vectors->n_rows - first < BRAIN_BLOCK ? vectors->n_rows - first : BRAIN_BLOCK;
         ptrdiff_t count = admitted(vectors, first, n, rows);
         if (count == 0) continue;
         current->estimate(vectors->bits + first * n_words, n_words, planes,
                           count == n ? NULL : rows, count, estimates);
-        double limit = brain_topk_threshold(top);
-        int32_t threshold = limit < -(double)INT32_MAX ? -INT32_MAX : (int32_t)limit;
-        ptrdiff_t n_passing = 0;
         for (ptrdiff_t i = 0; i < count; i++) {
-            passing[n_passing] = (int32_t)i;
-            n_passing += estimates[i] > threshold;
+            /* Estimate first, then row ascending, in one integer: no two are equal. */
+            keys[n_kept] = (int64_t)estimates[i] * ((int64_t)1 << 32) - (first + rows[i]);
+            n_kept += keys[n_kept] > threshold;
         }
-        for (ptrdiff_t i = 0; i < n_passing; i++) {
-            int32_t at = passing[i];
-            brain_topk_push(top, estimates[at], (int32_t)(first + rows[at]));
+        if (n_kept >= 2 * n_wanted) {
+            select_largest(keys, n_kept, n_wanted);
+            threshold = keys[n_wanted - 1];
+            n_kept = n_wanted;
         }
     }
+    if (n_kept > n_wanted) {
+        select_largest(keys, n_kept, n_wanted);
+        n_kept = n_wanted;
+    }
+    return n_kept;
 }
 
 void brain_query_planes(const int8_t *query, ptrdiff_t dim, uint64_t *planes) {
@@ -429,9 +456,9 @@ void brain_query_planes(const int8_t *query, ptrdiff_t dim, uint64_t *planes) {
 
 void brain_score_rows(const brain_vectors *vectors, const int8_t *query, double query_scale,
                       const int32_t *rows, ptrdiff_t n_rows, double *scores) {
-    int32_t dots[BLOCK];
-    for (ptrdiff_t first = 0; first < n_rows; first += BLOCK) {
-        ptrdiff_t n = n_rows - first < BLOCK ? n_rows - first : BLOCK;
+    int32_t dots[BRAIN_BLOCK];
+    for (ptrdiff_t first = 0; first < n_rows; first += BRAIN_BLOCK) {
+        ptrdiff_t n = n_rows - first < BRAIN_BLOCK ? n_rows - first : BRAIN_BLOCK;
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j < vectors->dim; j += 64)
                 __builtin_prefetch(vectors->matrix + rows[first + i] * vectors->dim + j);

@@ -11,7 +11,7 @@
 /* Keeps every 32-bit accumulator exact: 65,536 products of at most 255 * 128. */
 #define BRAIN_MAX_DIM 65536
 
-enum { BRAIN_QUERY_PLANES = 4 };
+enum { BRAIN_QUERY_PLANES = 4, BRAIN_BLOCK = 128 /* rows a scan takes at a time */ };
 
 /* Everything that the scans read; `mask` may be NULL.  `dim` is a multiple of 64. */
 typedef struct {
@@ -32,8 +32,13 @@ void brain_tier_select(int tier);
 void brain_topk_int8(const brain_vectors *vectors, const int8_t *query, double query_scale,
                      brain_topk *top);
 
-/* Scores are the integer estimates; `planes` comes from brain_query_planes. */
-void brain_topk_bits(const brain_vectors *vectors, const uint64_t *planes, brain_topk *top);
+/* The rows with the best integer estimates, in no special order; `planes` comes from
+ * brain_query_planes. Returns their number, at most n_wanted; BRAIN_KEY_ROW gives the row of a
+ * key. `keys` has room for BRAIN_KEYS(n_wanted). */
+ptrdiff_t brain_best_by_bits(const brain_vectors *vectors, const uint64_t *planes,
+                             ptrdiff_t n_wanted, int64_t *keys);
+#define BRAIN_KEYS(n_wanted) (2 * (n_wanted) + BRAIN_BLOCK)
+#define BRAIN_KEY_ROW(key) ((int32_t)(-(uint32_t)(key)))
 
 /* Splits a query into BRAIN_QUERY_PLANES bit planes of dim / 64 words each. */
 void brain_query_planes(const int8_t *query, ptrdiff_t dim, uint64_t *planes);
