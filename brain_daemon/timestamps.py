@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from brain_daemon.errors import BadRequest
 
@@ -41,6 +42,7 @@ def parse_us(value: object, name: str) -> int:
     return stamp_us
 
 
+@lru_cache(maxsize=1024)
 def format_us(stamp_us: int) -> str:
     """ISO 8601 in UTC with a ``Z``; microseconds only when there are any."""
     text = (_EPOCH + timedelta(microseconds=stamp_us)).isoformat()

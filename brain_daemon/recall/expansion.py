@@ -38,7 +38,7 @@ from brain_daemon.text.stopwords import STOP_WORDS
 GATE_RANK = 3  # the best hit's worst rank in the vector and in the lexical list
 PASSAGES = 2
 MAX_TERMS = 5
-QUERY_WEIGHT = 3  # how often a term of the query counts against one of the expansion
+QUERY_WEIGHT = 3.0  # of a term of the query, against 1 of one of the expansion
 MAX_SHARE = 0.1  # of all chunks: a term in more of them tells nothing
 MIN_CHUNKS = 2  # a term in fewer finds nothing new
 MIN_CHARS = 2
@@ -74,17 +74,23 @@ class Expansion:
             "feedback": snapshot.rows.chunk_id[self.feedback].tolist(),
         }
 
-    def evidence(self, row: int, snapshot: Snapshot) -> dict[str, Any] | None:
-        """Say what it did to a hit: where that stood before, and the terms that it holds."""
+    def evidence(self, rows: list[int], snapshot: Snapshot) -> list[dict[str, Any] | None]:
+        """Say what it did to hits: where each stood before, and the terms that it holds."""
         if self.first is None or self.term_ids is None:
-            return None
-        (place,) = np.nonzero(self.first.rows == row)
-        held = bm25.term_frequencies(snapshot.postings, self.term_ids, np.array([row], np.int32))
-        return {
-            "rank": int(place[0]) + 1 if len(place) else None,
-            "bm25": float(self.first.scores[place[0]]) if len(place) else None,
-            "terms": [term for term, n in zip(self.terms, held[0].tolist(), strict=True) if n],
-        }
+            return [None] * len(rows)
+        places = {row: place for place, row in enumerate(self.first.rows.tolist())}
+        held = bm25.term_frequencies(snapshot.postings, self.term_ids, np.array(rows, np.int32))
+        result: list[dict[str, Any] | None] = []
+        for row, counts in zip(rows, held.tolist(), strict=True):
+            place = places.get(row)
+            result.append(
+                {
+                    "rank": None if place is None else place + 1,
+                    "bm25": None if place is None else float(self.first.scores[place]),
+                    "terms": [term for term, n in zip(self.terms, counts, strict=True) if n],
+                }
+            )
+        return result
 
 
 NOTHING_FOUND = Expansion("nothing was found")
@@ -96,7 +102,7 @@ def expand(
     first: Ranking,
     query_terms: Sequence[str],
     query_ids: npt.NDArray[np.int32],
-    embedding: npt.NDArray[np.float32],
+    asked: tuple[npt.NDArray[np.int8], float],
     *,
     snapshot: Snapshot,
     conn: apsw.Connection,
@@ -115,8 +121,8 @@ def expand(
         The vector and the lexical list.
     query_terms : sequence of str
     query_ids : ndarray of int32, shape (len(query_terms),)
-    embedding : ndarray of float32, shape (dim,)
-        Of the question as asked.
+    asked : (ndarray of int8, shape (dim,), float)
+        The question's embedding, quantized, and its scale.
     snapshot : Snapshot
     conn : apsw.Connection
         A reader, for the terms of the hits.
@@ -137,7 +143,7 @@ def expand(
         return NOTHING_FOUND, first
     ranks = {
         "lexical": fused[0].ranks.get("lexical"),
-        "vector": _plain_rank(fused[0], vector, embedding, snapshot),
+        "vector": _plain_rank(fused[0], vector, asked, snapshot),
     }
     for leg, rank in ranks.items():
         if rank is None:
@@ -157,10 +163,11 @@ def expand(
     ids = snapshot.vocabulary.lookup(" ".join(weights).encode())
     second = lexical.search(
         snapshot,
-        np.concatenate([query_ids] * QUERY_WEIGHT + [ids]),
+        np.concatenate([query_ids, ids]),
         visible,
         depth=depth,
         floor=floor,
+        weights=np.repeat([QUERY_WEIGHT, 1.0], [len(query_ids), len(ids)]),
     )
     reason = (
         f"the best hit is #{ranks['vector']} of the vector list and #{ranks['lexical']} of the "
@@ -170,7 +177,10 @@ def expand(
 
 
 def _plain_rank(
-    hit: FusedHit, vector: Ranking, embedding: npt.NDArray[np.float32], snapshot: Snapshot
+    hit: FusedHit,
+    vector: Ranking,
+    asked: tuple[npt.NDArray[np.int8], float],
+    snapshot: Snapshot,
 ) -> int | None:
     """Rank of a hit among the vector list by the cosine with the question as asked."""
     if "vector" not in hit.ranks:
@@ -178,7 +188,7 @@ def _plain_rank(
     cosines = distance.score_rows(
         snapshot.vectors.matrix,
         snapshot.vectors.scales,
-        *distance.quantize_int8(embedding),
+        *asked,
         vector.rows,
     )
     return 1 + int(np.count_nonzero(cosines > cosines[hit.ranks["vector"] - 1]))

@@ -20,6 +20,7 @@ def search(
     *,
     depth: int,
     floor: float = FLOOR,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> Ranking:
     """List the visible rows that hold any of the terms.
 
@@ -33,6 +34,8 @@ def search(
         Most rows to list.
     floor : float
         Share of the best score below which a row is not listed.
+    weights : ndarray of float64, shape (q,), optional
+        What each term's share of a score is multiplied by.
 
     Returns
     -------
@@ -51,6 +54,7 @@ def search(
         rows.n_alive,
         rows.average_length,
         depth,
+        weights=weights,
     )
     n_listed = int(np.count_nonzero(scores >= floor * scores[0])) if len(scores) else 0
     return Ranking(listed[:n_listed], scores[:n_listed])

@@ -60,7 +60,7 @@ class Legs:
 
     terms: QueryTerms
     term_ids: npt.NDArray[np.int32]
-    embedding: npt.NDArray[np.float32]
+    asked: tuple[npt.NDArray[np.int8], float]  # the question's embedding and its scale
     vector: Ranking
     lexical: Ranking
     graph: GraphRanking
@@ -254,7 +254,8 @@ def search(
                 epsilon=settings["graph_epsilon"],
             ),
         )
-    return Legs(terms, term_ids, embedding, near, worded, linked, feedback, linked.entities)
+    asked = distance.quantize_int8(embedding)
+    return Legs(terms, term_ids, asked, near, worded, linked, feedback, linked.entities)
 
 
 def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
@@ -311,7 +312,7 @@ def judge(
     cosines = distance.score_rows(
         snapshot.vectors.matrix,
         snapshot.vectors.scales,
-        *distance.quantize_int8(legs.embedding),
+        *legs.asked,
         rows,
     ).tolist()
     question = confidence.read_question(
@@ -380,7 +381,7 @@ def expand(
         legs.lexical,
         legs.terms.terms,
         legs.term_ids,
-        legs.embedding,
+        legs.asked,
         snapshot=snapshot,
         conn=conn,
         analyzer=analyzer,
@@ -483,8 +484,9 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
     names = view.names({node // 2 for path in paths for node in path if node % 2})
+    expanded = legs.expansion.evidence([hit.row for hit in fused], view.snapshot)
     result = []
-    for i, hit, path in zip(selected, fused, paths, strict=True):
+    for i, hit, path, of_second_pass in zip(selected, fused, paths, expanded, strict=True):
         ranks = hit.ranks
         of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
         if rank := ranks.get("vector"):
@@ -502,7 +504,7 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
                 "path": [PATH_START, *_path_names(path, names, view)],
             }
         of_hit["fused"] = hit.score
-        of_hit["expansion"] = legs.expansion.evidence(hit.row, view.snapshot)
+        of_hit["expansion"] = of_second_pass
         of_hit["confidence"] = judged.assessment.each[i]
         result.append(of_hit)
     return result

@@ -9,8 +9,6 @@ References
 Rocchio, "Relevance feedback in information retrieval", 1971.
 """
 
-from math import sqrt
-
 import numpy as np
 import numpy.typing as npt
 
@@ -46,11 +44,7 @@ def add_feedback(
     if not len(rows):
         return distance.quantize_int8(query)
     shares = 1.0 / np.arange(1, len(rows) + 1, dtype=np.float32)
-    shares *= vectors.scales[rows] / shares.sum()
-    # Sums in one fixed order and a norm of integers: the same bits on every machine, unlike BLAS.
-    moved, _ = distance.quantize_int8(query + (shares[:, None] * vectors.matrix[rows]).sum(axis=0))
-    squares = int(np.square(moved, dtype=np.int32).sum())
-    return moved, 1.0 / sqrt(squares) if squares else 0.0
+    return distance.add_rows(query, vectors.matrix, vectors.scales, rows, shares)
 
 
 def search(

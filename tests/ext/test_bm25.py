@@ -334,3 +334,39 @@ def test_wrong_arguments_are_refused():
         document_frequencies(corpus.postings, term_ids, short)
     with pytest.raises(ValueError, match="row 1 has postings"):
         corpus.postings.compact(short)
+
+
+@pytest.mark.parametrize("n_dead", [1, 40, 700])
+def test_frequent_terms_are_counted_without_the_dead(n_dead):
+    corpus = Corpus()
+    corpus.add([f"common w{row % 7}" for row in range(1500)], 500)
+    for row in range(0, 2 * n_dead, 2):
+        corpus.delete(row)
+    ids = corpus.vocabulary.lookup(b"common w3 w4")
+    alive = np.array(corpus.alive, np.uint8)
+    assert document_frequencies(corpus.postings, ids, alive).tolist() == [
+        sum(a and word in text.split() for a, text in zip(corpus.alive, corpus.texts, strict=True))
+        for word in ("common", "w3", "w4")
+    ]
+
+
+def test_weights_multiply_the_shares_of_terms():
+    corpus = Corpus()
+    corpus.add(["apple", "apple pear pear", "pear", "plum"], 2)
+    ids = corpus.vocabulary.lookup(b"apple pear")
+    lengths, alive = np.array(corpus.lengths, np.int32), np.array(corpus.alive, np.uint8)
+
+    def scores(ids, weights=None):
+        average = sum(corpus.lengths) / 4
+        found = topk_bm25(
+            corpus.postings, ids, lengths, alive, None, 4, average, 4, weights=weights
+        )
+        return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+    weighed = scores(ids, np.array([3.0, 1.0]))
+    assert weighed == pytest.approx(scores(np.concatenate([ids, ids[:1], ids[:1]])))
+    assert weighed != scores(ids)
+    assert scores(ids, np.ones(2)) == scores(ids)
+    for wrong in ([1.0], [1.0, 0.0], [1.0, math.inf], [1.0, math.nan]):
+        with pytest.raises(ValueError, match="weight"):
+            scores(ids, np.array(wrong))

@@ -184,6 +184,20 @@ def test_bits_estimate_ranks_by_four_bit_query(tier):
     assert_same(distance.topk_bits(bits, matrix, scales, query, 1.0, 50, 50), expected)
 
 
+@pytest.mark.parametrize("candidates", [1, 10, 64, 300])
+def test_bits_keep_the_best_estimates_of_every_block(tier, candidates):
+    # Sign vectors: the estimate is exact, so the candidates are the nearest rows themselves.
+    rng = np.random.default_rng(3)
+    matrix = rng.choice(np.array([-1, 1], np.int8), (1000, 64))
+    scales, query = np.ones(1000, np.float32), rng.choice(np.array([-127, 127], np.int8), 64)
+    rows, scores = distance.topk_bits(
+        distance.pack_bits(matrix), matrix, scales, query, 1.0, candidates, candidates
+    )
+    expected, exact = distance.topk_int8(matrix, scales, query, 1.0, candidates)
+    assert rows.tolist() == expected.tolist()
+    assert scores.tolist() == exact.tolist()
+
+
 @pytest.fixture(scope="module")
 def embedded_docstrings() -> tuple[np.ndarray, np.ndarray]:
     """Embeddings of standard-library docstrings, and of a few words out of some of them."""
@@ -257,6 +271,38 @@ def test_quantize_rounds_half_to_even():
     values, scale = distance.quantize_int8(x)
     assert scale == 1.0
     assert values.tolist() == [127, 0, 2, 2, 0, -2, -2]
+
+
+def test_add_rows_is_the_sum_with_the_weighted_mean(tier):
+    matrix, scales, query, _ = random_vectors(9)
+    asked = (query / np.linalg.norm(query.astype(np.float64))).astype(np.float32)
+    rows, weights = np.array([4, 0, 4], np.int32), np.array([1, 0.5, 0.25], np.float32)
+    moved, scale = distance.add_rows(asked, matrix, scales, rows, weights)
+    mean = (weights / weights.sum() * scales[rows]) @ matrix[rows].astype(np.float64)
+    expected, _ = distance.quantize_int8((asked + mean).astype(np.float32))
+    assert np.abs(moved.astype(int) - expected).max() <= 1  # half a step may round either way
+    assert scale * np.linalg.norm(moved.astype(np.float64)) == pytest.approx(1.0)
+
+
+def test_add_rows_of_what_cancels_has_no_direction():
+    matrix, scales = np.full((1, 64), 2, np.int8), np.ones(1, np.float32)
+    asked, rows = np.full(64, -2, np.float32), np.zeros(1, np.int32)
+    moved, scale = distance.add_rows(asked, matrix, scales, rows, np.ones(1, np.float32))
+    assert not moved.any()
+    assert scale == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "weights", "message"),
+    [([-1], [1], "row -1 is outside"), ([3], [1], "row 3"), ([0, 1], [1], "1 weights for 2")],
+)
+def test_add_rows_checks_rows(rows, weights, message):
+    matrix, scales, _, _ = random_vectors(3)
+    asked = np.ones(256, np.float32)
+    with pytest.raises(ValueError, match=message):
+        distance.add_rows(
+            asked, matrix, scales, np.array(rows, np.int32), np.array(weights, np.float32)
+        )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -12,7 +12,8 @@ int main(void) {
     static float scales[ROWS], sums[2][DIM];
     static uint8_t mask[ROWS];
     static uint64_t bits[ROWS * DIM / 64], planes[BRAIN_QUERY_PLANES * DIM / 64];
-    static brain_hit hits[4][K];
+    static brain_hit hits[2][K];
+    static int64_t keys[2][BRAIN_KEYS(K)];
     brain_vectors vectors = {matrix, scales, bits, mask, ROWS, DIM};
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < ROWS * DIM; i++) matrix[i] = (int8_t)(rand() >> 8);
@@ -27,18 +28,19 @@ int main(void) {
         for (int tier = 0; tier < brain_tier_count(); tier++) {
             brain_tier_select(tier);
             int slot = tier > 0;
-            brain_topk exact = {hits[2 * slot], K, 0}, estimated = {hits[2 * slot + 1], K, 0};
+            brain_topk exact = {hits[slot], K, 0};
             brain_topk_int8(&vectors, query, 0.01, &exact);
-            brain_topk_bits(&vectors, planes, &estimated);
+            ptrdiff_t n_estimated = brain_best_by_bits(&vectors, planes, K, keys[slot]);
             brain_topk_sort(&exact);
-            brain_topk_sort(&estimated);
             memset(sums[slot], 0, sizeof sums[slot]);
             for (int i = 0; i < ROWS; i++)
                 brain_add_row_int8(sums[slot], matrix + i * DIM, scales[i], DIM);
-            if (exact.count != K || estimated.count != K) return 2;
-            for (int i = 0; slot && i < 2 * K; i++) {
-                brain_hit one = hits[i / K][i % K], other = hits[2 + i / K][i % K];
-                if (one.row == other.row && one.score == other.score) continue;
+            if (exact.count != K || n_estimated != K) return 2;
+            for (int i = 0; slot && i < K; i++) {
+                brain_hit one = hits[0][i], other = hits[1][i];
+                if (one.row == other.row && one.score == other.score &&
+                    keys[0][i] == keys[1][i])
+                    continue;
                 printf("%s: hit %d of round %d differs\n", brain_tier_name(tier), i, round);
                 return 1;
             }
