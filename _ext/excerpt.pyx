@@ -52,7 +52,7 @@ def surfaces(str text not None, tuple beginnings, bytes breaks not None):
     ValueError
         `breaks` has another length, or a beginning is empty or not ASCII.
     """
-    cdef Py_ssize_t n = len(text), at = 0, start, i, j, length
+    cdef Py_ssize_t n = len(text), at = 0, start
     cdef int kind = PyUnicode_KIND(text)
     cdef void *data = PyUnicode_DATA(text)
     cdef const uint8_t *table = breaks
