@@ -14,11 +14,9 @@ signed up for: compromising real-world LLM-integrated applications with indirect
 injection", 2023.
 """
 
-import base64
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -26,78 +24,34 @@ import numpy as np
 import numpy.typing as npt
 
 from brain_daemon.ingest import screening_rules as rules
+from brain_daemon.ingest.screening_disguises import (
+    ENCODED_WORDS,
+    SPACED,
+    decoded,
+    fold,
+    is_mark,
+    plain,
+    read_bangs,
+    unmarked,
+)
+from brain_daemon.ingest.screening_indirect import INDIRECT, INDIRECT_STEMS
 from brain_daemon.ingest.screening_languages import FOREIGN
 
 CONDEMNED = 2  # points
 _SPLIT = 6  # letters in a row that stand apart
+_LAYERS = 2  # encodings within one another
 _MAX_MATCHES = 8  # of one pattern that are looked at: more of the same is no news
 
-# --- folding
-
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
-)
-_LOOKALIKES = str.maketrans(
-    "авесһіјкмнорԛѕтуѵԝхԁӏгпьαβγεηικνορτυχωσϲϳᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡıɑøłđħօոսհ",
-    "abechijkmhopqstyvwxdlrnbabyenikvoptuxwocjabcdefghijklmnoprstuvwyzgiaoldhonuh",
-)
-_MIXED = re.compile("[a-z][ʀ-ʟᴀ-ᴢꜰꜱɡɪɴʙ\u0370-\u058f]|[ʀ-ʟᴀ-ᴢꜰꜱɡɪɴʙ\u0370-\u058f][a-z]|[ᴀ-ᴢ]")
-_NON_ASCII = re.compile("[^\x00-\x7f]+")
-_SCRIPTS = re.compile("[\u0400-\u1fff\u3040-\ud7ff]")  # those of the stems that are not Latin
-_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*|·/,][^\W\d_]){2,}(?![^\W_])")
-_LEET_WORD = re.compile(r"\S+@\S+\.\w+|[a-z0-9@$]*(?:[a-z][0134578@$]|[0134578@$][a-z])[a-z0-9@$]*")
-_LEET = str.maketrans("0134578@$", "oieastbas")
 _SQUEEZE = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0134578@$", b"abcdefghijklmnopqrstuvwxyzoieastbas"
 )
+_SCRIPTS = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")  # those of the stems that are not Latin
 _DROPPED = bytes(b for b in range(128) if not chr(b).isalnum() and chr(b) not in "@$")
-_CONTRACTED = re.compile(r"\byou['’]re\b")
-_SPACES = re.compile(r"[^\S\n]{2,}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-
-
-def fold(text: str) -> str:
-    """Give a text as it is matched: what a reader sees, in small letters without accents.
-
-    Line breaks and punctuation stay. Letters of another script that look like Latin ones are
-    taken for them where they stand in one word with Latin ones.
-    """
-    if text.isascii():
-        return text.lower()
-    runs = {run: _folded_run(run) for run in set(_NON_ASCII.findall(text))}
-    folded = _NON_ASCII.sub(lambda match: runs[match.group()], text).lower()
-    has_lookalikes = any(not _LOOKALIKES.keys().isdisjoint(map(ord, r)) for r in runs.values())
-    return folded.translate(_LOOKALIKES) if has_lookalikes and _MIXED.search(folded) else folded
-
-
-@lru_cache(maxsize=8192)
-def _folded_run(run: str) -> str:
-    """Fold neighbouring characters outside ASCII."""
-    tags = (
-        "" if "\U0001f3f4" in run else "".join(c for c in run if "\U000e0020" <= c <= "\U000e007e")
-    )
-    hidden = "\n" + "".join(chr(ord(c) - 0xE0000) for c in tags) + "\n" if tags else ""
-    seen = unicodedata.normalize("NFKC", _INVISIBLE.sub("", run)).casefold()
-    return "".join(c for c in unicodedata.normalize("NFKD", seen) if not _is_mark(c)) + hidden
 
 
 def squeeze(folded: str) -> bytes:
     """Give the Latin letters alone, digits read as the letters that they may stand for."""
     return folded.encode("ascii", "ignore").translate(_SQUEEZE, _DROPPED)
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) == "Mn"
-
-
-def _joined(match: re.Match[str]) -> str:
-    return match.group()[::2]
-
-
-def _unleet(match: re.Match[str]) -> str:
-    word = match.group()
-    return word if "." in word else word.replace("11", "ll").translate(_LEET)
 
 
 # --- the rules, folded like the texts
@@ -114,12 +68,12 @@ class _Rule(NamedTuple):
 
 def _pattern(pattern: str) -> re.Pattern[str]:
     decomposed = unicodedata.normalize("NFKD", pattern)
-    kept = "".join(c for c in decomposed if not _is_mark(c))
+    kept = "".join(c for c in decomposed if not is_mark(c))
     return re.compile(kept.replace(" ", r"\s"))  # people wrap lines
 
 
 def _rule(name: str, points: int, needs: str, pattern: str) -> _Rule:
-    for macro, stems in rules.STEMS.items():
+    for macro, stems in _MACROS.items():
         needs = needs.replace(macro, stems)
     anchors, *others = [column.split() for column in needs.split(" + ")]
     return _Rule(
@@ -136,7 +90,8 @@ def _sign(stem: str) -> str:
     return stem if stem.isascii() else fold(stem).replace("|", " ")
 
 
-_RULES = tuple(_rule(*row) for row in (*rules.RULES, *FOREIGN))
+_MACROS = rules.STEMS | INDIRECT_STEMS
+_RULES = tuple(_rule(*row) for row in (*rules.RULES, *INDIRECT, *FOREIGN))
 _START, _DISCUSSION, _REPORTED = (
     _pattern(pattern) for pattern in (rules.START + r"\Z", rules.DISCUSSION, rules.REPORTED)
 )
@@ -165,7 +120,7 @@ def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, 
     """Put each Latin stem under the hash of its rarest run, with the place of the run in it."""
     table = np.zeros(1 << 16, np.uint16)
     groups: list[list[tuple[str, bytes, int]]] = [[]]
-    for stem in _ANCHORS:
+    for stem in (*_ANCHORS, *sorted(ENCODED_WORDS)):
         if not (stem.isascii() and stem.isalnum()):
             continue
         runs = [stem[i : i + _RUN] for i in range(len(stem) - _RUN + 1)]
@@ -179,12 +134,6 @@ def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, 
 
 
 _TABLE, _GROUPS = _index_stems()
-# "gnore" and "nstruction" in base64, at each of the three places that they may have.
-_ENCODED = tuple(
-    base64.b64encode(b"\0" * shift + word)[(shift and shift + 1) : -4].decode()
-    for word in (b"gnore all", b"nstruction")
-    for shift in range(3)
-)
 _SQUEEZED_ORDER = re.compile(
     r"(?:ignore|disregard|forget|override|bypass)(?:all|any|every|the|your|my|of)*"
     r"(?:previous|prior|earlier|above|preceding)(?:system)?(?:instruction|prompt|directive|rule|guideline)"
@@ -205,27 +154,37 @@ def screen(text: str) -> str:
     str
         Names of the rules that condemn it, sorted, joined by ", "; empty for ordinary text.
     """
+    return _screen(text, _LAYERS)
+
+
+def _screen(text: str, layers: int, needed: int = CONDEMNED) -> str:
     folded = fold(text)
-    for stem in _ENCODED:
-        if stem in text:
-            for decoded in _decoded(text):
-                if reason := screen(decoded):
-                    return f"encoded, {reason}"
-    tried = _rules_for(folded)
-    if not tried:
-        return ""
-    best = {rule.name: rule.points for rule in sorted(tried, key=attrgetter("points"))}
-    if sum(best.values()) < CONDEMNED:
-        return ""
-    return _judge(folded, tried)
+    if ("<" in folded and "</" in folded) or "<!--" in folded or "<wbr" in folded:
+        folded = unmarked(folded)
+    if "!" in folded:
+        folded = read_bangs(folded)
+    letters = squeeze(folded)
+    tried, encoded = _first_look(folded, letters)
+    if tried:
+        best = {rule.name: rule.points for rule in sorted(tried, key=attrgetter("points"))}
+        if sum(best.values()) >= needed and (reason := _judge(folded, tried, needed)):
+            return reason
+    if layers:
+        for said, is_hidden in decoded(text, folded, encoded):
+            needed = 1 if is_hidden else CONDEMNED  # who hides a text means something by it
+            if reason := _screen(said, layers - 1, needed):
+                return reason if reason.startswith("encoded") else f"encoded, {reason}"
+    return ""
 
 
-def _rules_for(folded: str) -> list[_Rule]:
-    """The first look: which rules have their stems in a text? Most texts end here."""
+def _first_look(folded: str, letters: bytes) -> tuple[list[_Rule], frozenset[str]]:
+    """Tell which rules have their stems in a text, and which signs of an encoding it has.
+
+    Most texts end here.
+    """
     found = [sign for sign in _SIGNS if sign[-1] in folded and sign in folded]
     if not folded.isascii() and _SCRIPTS.search(folded):
         found += [stem for stem in _FOREIGN_STEMS if stem in folded]
-    letters = squeeze(folded)
     if len(letters) >= _RUN:
         groups = _TABLE.take(_slots_of(letters))
         places = np.flatnonzero(groups)
@@ -233,42 +192,34 @@ def _rules_for(folded: str) -> list[_Rule]:
             for stem, encoded, offset in _GROUPS[group]:
                 if place >= offset and letters.startswith(encoded, place - offset):
                     found.append(stem)
-    rules_found = dict.fromkeys(rule for stem in found for rule in _BY_ANCHOR[stem])
-    return [
+    rules_found = dict.fromkeys(rule for stem in found for rule in _BY_ANCHOR.get(stem, ()))
+    tried = [
         rule
         for rule in rules_found
         if all(any(stem in letters for stem in column) for column in rule.others)
     ]
+    return tried, ENCODED_WORDS.intersection(found)
 
 
-def _decoded(text: str) -> Iterator[str]:
-    for match in _BASE64.finditer(text):
-        run = match.group().rstrip("=")
-        raw = base64.b64decode(run[: len(run) // 4 * 4])
-        if (decoded := raw.decode("utf-8", "ignore")).isprintable():
-            yield decoded
-
-
-def _judge(folded: str, tried: Sequence[_Rule]) -> str:
-    joined = _SPACES.sub(" ", _SPACED.sub(_joined, folded))
-    plain = _CONTRACTED.sub("you are", _LEET_WORD.sub(_unleet, joined))
+def _judge(folded: str, tried: Sequence[_Rule], needed: int) -> str:
+    seen = plain(folded)
     points: dict[str, int] = {}
-    runs_together = any(len(match.group()) > 2 * _SPLIT for match in _SPACED.finditer(folded))
-    if runs_together and _SQUEEZED_ORDER.search(squeeze(plain).decode()):
+    runs_together = any(len(match.group()) > 2 * _SPLIT for match in SPACED.finditer(folded))
+    if runs_together and _SQUEEZED_ORDER.search(squeeze(seen).decode()):
         points["split"] = CONDEMNED  # no word boundary is left to match on
     for rule in tried:
         if points.get(rule.name, 0) >= rule.points:
             continue
-        for number, match in enumerate(rule.pattern.finditer(plain)):
+        for number, match in enumerate(rule.pattern.finditer(seen)):
             if number == _MAX_MATCHES:
                 break
             start, end = match.span()
-            if rule.is_order and not _START.search(plain, max(0, start - _LEAD), start):
+            if rule.is_order and not _START.search(seen, max(0, start - _LEAD), start):
                 continue
-            if not _is_mentioned(plain, start, end):
+            if not _is_mentioned(seen, start, end):
                 points[rule.name] = rule.points
                 break
-    if sum(points.values()) < CONDEMNED:
+    if sum(points.values()) < needed:
         return ""
     return ", ".join(sorted(points))
 

@@ -6,7 +6,7 @@ They are folded themselves, so they may be written as people write. Points add u
 
 G = r"[\W_]{1,6}"  # between two words
 START = (  # an order is given here: text, line or sentence begins, or a word that leads to one
-    r"(?:\A|[.!?:;,>\]\)}|\n\"'“‘«„(*#/`>\-]\s*|\b(?:please|now|and|then|must|should|shall|will|"
+    r"(?:\A|[.!?:;,>\]\)}|\n\"'“‘«„(*#/`>\-=]\s*|\b(?:please|now|and|then|must|should|shall|will|"
     r"kindly|just|also|simply|instead|immediately|quietly|first|you to|is to|are to|sure to|"
     r"must not)"
     r"\s+)"
@@ -27,7 +27,8 @@ ORDERS = (
 )
 WHOSE = r"(?:(?:all|any|every|each|the|your|my|of|these|those|whatever|its)[\W_]{1,6}){0,3}"
 ASIDE = (  # "the previous instructions in the leaflet": of something that lies on a table
-    r"(?![\W_]{1,6}(?:in|on|from|for|about|at|by|of)[\W_]{1,6}(?!me\b|you\b|your\b|this\b|now\b)\w)"
+    r"(?![\W_]{1,6}(?:in|on|from|for|about|at|by|of)[\W_]{1,6}(?!me\b|you\b|your\b|this\b|"
+    r"now\b)\w)"
 )
 SECRETS = (
     r"(?:conversations?|chat history|memories|secrets|api keys?|passwords?|credentials|"
@@ -69,7 +70,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      "@DROP + systemprompt systemmess systeminstr systempol developermess developerinstr "
      "developersinstr operatorsinstr developerprompt contentfilter contentpol safetyfilter "
      "safetypol safetyinstr",
-     rf"{START}(?:{DROP}{G}(?:the|any){G}(?:system|developer|operator|safety|content)(?:['’]?s)?{G}"
+     rf"{START}(?:{DROP}{G}(?:the|any){G}(?:system|developer|operator|safety|"
+     rf"content)(?:['’]?s)?{G}"
      r"(?:prompt|message|instructions|policy|filters?))"),
     ("override", 2, "@DROP + theuser",
      rf"{START}(?:{DROP}{G}the{G}user(?:'s|’s)?\b)"),
@@ -106,7 +108,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      rf"{START}(?:(?:set|put|leave) your (?:\w+ )?(?:instructions|rules|guidelines) aside)"),
     ("trust", 1, "alwaystrust", rf"{START}(?:always trust \w)"),
     ("keep", 1, "thisinfuture thisforfuture itinfuture itforfuture thisforallfut thisinallfut",
-     r"\bremember (?:this|it) (?:in|for) (?:all )?future (?:sessions|conversations|chats|answers)"),
+     r"\bremember (?:this|it) (?:in|for) (?:all )?future (?:sessions|conversations|chats|"
+     r"answers)"),
     ("outdated", 1,
      "outdated arevoid obsolete supersed cancelled revoked replaced + previous prior earlier",
      r"\b(?:previous|prior|earlier) (?:guidance|instructions?|rules|prompts?|guidelines|"
@@ -119,16 +122,19 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      "nothingelse",
      r"(?:\b(?:obey|comply with) (?:only )?(?:me\b|my\b|this\b|mine\b|these\b|every request|all "
      r"requests|the (?:document|following|text|steps))|\bfollow (?:only )?(?:me\b|my\b|this text|"
-     r"these (?:commands|ones)|the following text)|only my messages count|\bobey only|obeys? (?:me|"
-     r"this note)|\byou only follow|answer freely|repeat after me|and (?:obey|comply)\b|do exactly "
+     r"these (?:commands|ones)|the following text)|only my messages count|\bobey only|obeys? "
+     r"(?:me|"
+     r"this note)|\byou only follow|answer freely|repeat after me|and (?:obey|comply)\b|do "
+     r"exactly "
      r"what i say|as (?:a command|the highest authority)|you obey|under my commands?|just do what "
      r"this)"),
     ("now", 1, "youwillnow youshallnow yourdevelop",
      r"you (?:will|shall) now (?:operate|act|respond|answer|obey|work)"),
     ("new", 1, "newinstruction newpolicy newsysteminstr realtaskis",
      r"(?:\bnew (?:system )?instructions?(?: below)?\s*:|the real task is|\bnew policy: you)"),
+    ("new", 1, "yournewtask yournewrole", r"\byour new (?:task|role) is\b"),
     ("new", 2, "yournew newinstruction newsystem",
-     r"(?:your new (?:instructions?|task|rules|role) (?:are|is)\b|new instructions? for the (?:ai|"
+     r"(?:your new (?:instructions?|rules) (?:are|is)\b|new instructions? for the (?:ai|"
      r"model|assistant|agent|bot)\b|new system (?:prompt|instructions)\b)"),
     ("leak", 2, "prompt systemmess hiddeninstr initialinstr originalinstr systeminstr + your",
      rf"{START}(?:(?:reveal|print|show|repeat|output|display|tell|leak|dump|disclose|write out|"
@@ -140,7 +146,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      r"(?<=initial )instructions|(?<=original )instructions|system instructions))"),
     ("leak", 2, "everythingabove allabove textabove wordsabove sentenceabove sentencesabove",
      rf"{START}(?:(?:repeat|print|output|write|copy){G}(?:everything|all|the{G}(?:text|"
-     r"words|sentences?))[\W_]{1,6}above)"),
+     r"words|sentences?))[\W_]{1,6}above(?=\W*\Z|[,.;:!?\n]| (?:this|my|and|verbatim|word|exactly|"
+     r"including|in (?:full|a)|as|to|starting)\b))"),
     ("leak", 2, "prompt instruct + your + exact full whole entire complete verbatim wordsof",
      r"\b(?:exact|full|whole|complete|entire|verbatim|"
      r"words)\W(?:\w+\W){0,3}?(?:of )?your (?:system |"
@@ -195,10 +202,12 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      r"for the rest of (?:this|the|our) (?:chat|conversation|session),? (?:you are|always|answer|"
      r"respond|you will)"),
     ("role", 2,
-     "withoutrules withoutanyrules withoutlimit withoutrestric withnorules withnolimit withnorestr",
+     "withoutrules withoutanyrules withoutlimit withoutrestric withnorules withnolimit "
+     "withnorestr",
      rf"{START}(?:you are [\w ,-]{{1,24}}\b{MACHINE}\W+(?:without|with no) (?:any )?{FREE})"),
     ("role", 2, "answerseverything neverrefuses whoobeys thatobeys",
-     rf"{START}(?:you are an? (?:[\w-]+ ){{0,3}}{MACHINE} (?:that|who|which) (?:answers everything|"
+     rf"{START}(?:you are an? (?:[\w-]+ ){{0,3}}{MACHINE} (?:that|who|which) (?:answers "
+     rf"everything|"
      r"never refuses|obeys))"),
     ("persona", 1, "personaof roleofan identityof",
      rf"assume the (?:persona|role|identity) of an? (?:\w+ )?{MACHINE}\b"),
@@ -316,7 +325,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      r"allowed|the user (?:wants|authori[sz]e[sd]|expects) you to))"),
     ("habit", 1, "theuserask theusermention anyoneask someoneask auserask anyonemention "
      "someonemention ausermention comesup ismentioned",
-     r"\b(?:when|whenever|every time|each time|if) (?:the user|anyone|someone|a user|\w+) (?:asks?|"
+     r"\b(?:when|whenever|every time|each time|if) (?:the user|anyone|someone|a user|\w+) "
+     r"(?:asks?|"
      r"mentions?|comes up|is mentioned)\b[^.\n]{0,60}?, (?:always|you must|reply|respond|say|"
      r"answer that|tell|recommend|first send)"),
     ("promote", 1, "alwaysrecommend nevermention bestchoice firstsend neverreveal isbankrupt "
@@ -324,7 +334,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      r"(?:always (?:recommend|say)|never mention|the best choice|first send|never reveal "
      r"where)"),
     ("memory", 2, "thispreference thisfact thisrule thisnote",
-     r"(?:save|store|remember|keep) this (?:preference|fact|rule|note): (?:always|never|you must)"),
+     r"(?:save|store|remember|keep) this (?:preference|fact|rule|note): (?:always|never|you "
+     r"must)"),
     ("memory", 2,
      "youareasked youreasked",
      r"(?:\b(?:when|whenever|every time|each time|if) (?:you are|"
@@ -343,7 +354,8 @@ RULES: tuple[tuple[str, int, str, str], ...] = (
      r"\b(?:image|link|url)\b[^.\n]{0,40}\b(?:holds?|contains?|carr\w+) the (?:conversation|chat|"
      r"user)"),
     ("exfiltrate", 1, "theusers",
-     rf"{START}(?:(?:add|send|put|append|include|forward|attach|post|upload) the user['’]s (?:\w+ )"
+     rf"{START}(?:(?:add|send|put|append|include|forward|attach|post|upload) the user['’]s "
+     rf"(?:\w+ )"
      r"{0,2}(?:address|data|details|name|location|files|notes|number))"),
     ("exfiltrate", 1,
      "theusers + message", r"\bthe user['’]s (?:\w+ ){0,2}(?:messages?|question)\b"),

@@ -2,8 +2,10 @@
 
 ``python -m tests.screening.labelled`` prints precision and recall as `docs/screening.md` shows
 them, and with ``--collections`` the false alarms in the public test collections. Every other line
-is half B: the rules were written with half A before the eyes. The later examples were written
-against the rules, to learn what they miss.
+is half B: the rules were written with half A before the eyes. The later examples and the evading
+ones were written against the rules, to learn what they miss. The held-out ones were, too, before
+the rules were widened last; nobody read what was missed of them, and no rule may be written for
+them.
 """
 
 import json
@@ -22,6 +24,9 @@ FOLDER = Path(__file__).parent
 COLLECTIONS = ("cranfield", "scifact", "locomo_dev", "musique_kg")
 
 
+PARTS = ("A", "B", "later", "evading", "all", "held")
+
+
 class Example(NamedTuple):
     kind: str
     language: str
@@ -38,9 +43,18 @@ class Figures(NamedTuple):
 
 
 def examples(name: str, part: str = "all") -> list[Example]:
-    """Read ``positive`` or ``negative``: half ``A`` or ``B``, the ``later`` ones, or ``all``."""
+    """Read ``positive`` or ``negative``: one of `PARTS`; ``all`` is without the held-out ones."""
+    if part == "held":
+        return _read(f"held_{name}.jsonl")
     first, later = _read(f"{name}.jsonl"), _read(f"later_{name}.jsonl")
-    return {"A": first[0::2], "B": first[1::2], "later": later, "all": first + later}[part]
+    evading = _read(f"evading_{name}.jsonl")
+    return {
+        "A": first[0::2],
+        "B": first[1::2],
+        "later": later,
+        "evading": evading,
+        "all": first + later + evading,
+    }[part]
 
 
 def _read(name: str) -> list[Example]:
@@ -78,9 +92,9 @@ def chunks_of(folder: Path, name: str) -> Iterator[str]:
 
 
 def main() -> None:
-    for part in ("A", "B", "later", "all"):
+    for part in PARTS:
         found = measure(part)
-        print(f"{part:5} precision {found.precision:.3f}  recall {found.recall:.3f}")
+        print(f"{part:7} precision {found.precision:.3f}  recall {found.recall:.3f}")
         for label, wrong in (("missed", found.missed), ("false alarm", found.false_alarms)):
             for example in wrong if part == "all" else ():
                 print(f"    {label} ({example.kind}, {example.language}): {example.text!r}")
