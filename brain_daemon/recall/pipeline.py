@@ -239,13 +239,12 @@ def search(
     else:
         stop_words = STOP_WORDS.get(analyzer.language, frozenset())
         hidden = mask if visible.n_visible < snapshot.n_alive else None
-        entities = graph.link_entities(snapshot.graph, query.q, hidden, stop_words)
         linked = _run(
             "graph",
             GraphRanking,
             lambda: graph.search(
                 snapshot.graph,
-                entities,
+                graph.link_entities(snapshot.graph, query.q, hidden, stop_words),
                 (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
                 mask,
                 n_documents=snapshot.n_alive,

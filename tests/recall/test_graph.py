@@ -1,8 +1,10 @@
+from math import log1p, sqrt
+
 import numpy as np
 import pytest
 
 from brain_daemon._ext.ppr import topk_ppr
-from brain_daemon.recall.graph import link_entities, search
+from brain_daemon.recall.graph import MAX_LINKED_WORDS, link_entities, search
 from brain_daemon.text.stopwords import STOP_WORDS
 from tests.index.stores import BOB, chunk, document
 from tests.recall.memories import Memories
@@ -131,6 +133,45 @@ def test_damping_hubs_changes_a_ranking(memories: Memories) -> None:
     assert undamped == [start, *by_hubs, by_rare]
     assert damped == [start, by_rare, *by_hubs]
     assert leg(memories, passages=(start,)) == damped
+
+
+def test_seeds_weigh_by_rarity_and_by_rank(memories: Memories) -> None:
+    """An entity by what it tells and by how many passages share it, a passage by its rank."""
+    best = memories.add("the best", embedding=NOWHERE)
+    second = memories.add("the second", embedding=NOWHERE)
+    both = memories.add("both", names=["Rare", "Hub"], embedding=NOWHERE)
+    hubs = [memories.add(f"hub {i}", names=["Hub"], embedding=NOWHERE) for i in range(8)]
+    store, graph = memories.snapshot, memories.snapshot.graph
+    nodes = [2 * int(i) + 1 for i in graph.lookup(["rare", "hub"])]
+    nodes += [2 * memories.row(id_) for id_ in (best, second)]
+    n = store.n_alive
+    weights = [log1p(n / 1) / sqrt(1), log1p(n / 9) / sqrt(9), 1.0, 0.5]
+    options = {"damping": 0.5, "epsilon": 1e-6, "k": 100}
+    expected = topk_ppr(
+        graph.graph,
+        np.array(nodes, np.int32),
+        np.array(weights),
+        graph.factors,
+        memories.mask(),
+        **options,
+    )
+    names = [(node - 1) // 2 for node in nodes[:2]]
+    rows = np.array([memories.row(best), memories.row(second)], np.int32)
+    found = search(
+        graph, names, rows, memories.mask(), n_documents=n, depth=100, damping=0.5, epsilon=1e-6
+    )
+    assert found.rows.tolist() == expected[0].tolist()
+    assert found.scores.tolist() == expected[1].tolist()
+    listed = memories.ids(found.rows)
+    assert listed[:3] == [both, best, second]
+    assert set(listed[3:]) == set(hubs)
+
+
+def test_no_more_than_so_many_words_are_looked_up_as_names(memories: Memories) -> None:
+    memories.add("text", names=["Ana"])
+    words = "word " * MAX_LINKED_WORDS
+    assert linked(memories, f"{words[:-5]}Ana") == ["ana"]
+    assert linked(memories, f"{words}Ana") == []
 
 
 def test_ten_thousand_chunks_with_one_tag(memories: Memories) -> None:

@@ -9,21 +9,27 @@ from brain_daemon.recall import graph, lexical, vector
 from tests.recall.memories import Memories
 
 MODULES = {"vector": vector, "lexical": lexical, "graph": graph}
+STEPS = [(name, "search") for name in MODULES]
+STEPS += [("vector", "add_feedback"), ("graph", "link_entities")]
 
 
-def break_leg(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def break_leg(name: str, monkeypatch: pytest.MonkeyPatch, step: str = "search") -> None:
     def broken(*args: Any, **options: Any) -> None:
         raise RuntimeError("a kernel gave up")
 
-    monkeypatch.setattr(MODULES[name], "search", broken)
+    monkeypatch.setattr(MODULES[name], step, broken)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(("name", "step"), STEPS)
 def test_the_other_legs_answer(
-    name: str, memories: Memories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    name: str,
+    step: str,
+    memories: Memories,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     wanted = memories.add("Ana moved to Lisbon in May", names=["Ana"])
-    break_leg(name, monkeypatch)
+    break_leg(name, monkeypatch, step)
     with caplog.at_level(logging.ERROR):
         answer = memories.recall("When did Ana move to Lisbon?", abstain=True)
     assert (answer["decision"], [hit["id"] for hit in answer["hits"]]) == ("answered", [wanted])

@@ -202,6 +202,33 @@ def test_no_leg_starves_or_leaks(memories: Memories) -> None:
     assert set(memories.found("treasure map", BOB, k=100)) <= set(theirs)
 
 
+RARE: list[tuple[dict[str, object], dict[str, object]]] = [
+    ({"domain": "small"}, {"domain": "sm*"}),
+    ({"source": "manual"}, {"source": "manual"}),
+    ({"source": "structured"}, {"sources": ["vault", "structured"]}),
+    ({"node_kind": "fact"}, {"node_kind": "fact"}),
+    ({"created_at_us": 1_700_000_000_000_000}, {"until": "2024-01-01"}),
+    ({"created_at_us": 1_900_000_000_000_000}, {"since": "2030-01-01"}),
+]
+
+
+@pytest.mark.parametrize("exact_rows", [25_000, 0])
+def test_no_filter_starves(memories: Memories, exact_rows: int) -> None:
+    """Three of each kind beside 3,000 others that are as good: asked for, the three are given."""
+    memories.settings["recall_exact_rows"] = exact_rows
+    text = "the shared treasure map"
+    embedding = memories.model.embed(text)
+    others = [chunk(text, names=["Treasure"], embedding=embedding, dim=256) for _ in range(3000)]
+    memories.put(document(*others, uri="hoard"))
+    for tags, asked in RARE:
+        few = [memories.add(f"{text} {i}", names=["Treasure"], **tags) for i in range(3)]
+        answer = memories.recall("treasure map", k=3, **asked)
+        assert {hit["id"] for hit in answer["hits"]} == set(few)
+        for leg in ("vector", "lexical", "graph"):
+            assert answer["legs"][leg]["candidates"] == 3, (leg, asked)
+        memories.forget(*few)
+
+
 @pytest.mark.parametrize("leg", ["vector", "lexical", "graph"])
 def test_without_the_predicate_in_a_leg_foreign_rows_would_leak(
     memories: Memories, leg: str, monkeypatch: pytest.MonkeyPatch
