@@ -44,6 +44,8 @@ def print_answer(answer: Mapping[str, Any], *, explain: bool) -> None:
     if explain and hits:
         screen.print(Text("How the scores came about", style="bold"))
         screen.print(explanation(hits))
+    if explain and not hits:
+        _print_lists(answer)
     if explain and sureness(answer) is not None:
         screen.print(Text("How sure the answer is", style="bold"))
         screen.print(assessment(answer))
@@ -65,12 +67,20 @@ def print_trace(trace: Mapping[str, Any]) -> None:
         screen.print(explanation(hits))
     else:
         screen.print(Text(nothing(trace), style="yellow"))
-    if ranked := {leg: ids for leg, ids in (trace.get("ranked") or {}).items() if ids}:
-        screen.print(Text("What each leg listed first: chunk and raw score", style="bold"))
-        screen.print(_side_by_side(ranked))
+    _print_lists(trace)
     for told in reading(trace):
         screen.print(Text(told, style="dim"))
     screen.print(Text(footer(trace), style="dim"))
+
+
+def _print_lists(answer: Mapping[str, Any]) -> None:
+    """Print the heads of the legs' lists, where there are any."""
+    from rich.text import Text
+
+    if ranked := {leg: ids for leg, ids in (answer.get("ranked") or {}).items() if ids}:
+        screen = console()
+        screen.print(Text("What each leg listed first: chunk and raw score", style="bold"))
+        screen.print(_side_by_side(ranked))
 
 
 def reading(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -241,7 +251,10 @@ def graph_path(path: Sequence[Any], hit_id: Any = None) -> str:
 
 
 def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
-    """Draw the legs side by side: rank and raw score of each, and the sum that fuses them."""
+    """Draw the legs side by side: rank and raw score of each, and the sum that fuses them.
+
+    An arrow tells by how many places a hit stands above or below its rank in the leg.
+    """
     headings = ["#", "id", *(f"{leg} ({_RAW_SCORE[leg][1]})" for leg in LEGS), "fused", "path"]
     rows: list[list[Any]] = []
     for number, hit in enumerate(hits, 1):
@@ -254,6 +267,7 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
                 continue
             raw = found.get(_RAW_SCORE[leg][0])
             cell = f"#{found['rank']} {raw:.4g}" if raw is not None else f"#{found['rank']}"
+            cell += _risen(found["rank"] - number)
             row.append(cell + _moved(hit) if leg == "lexical" else cell)
             terms.append(f"1/{RRF_K + found['rank']}")
         fused = (hit.get("provenance") or {}).get("fused", hit.get("score"))
@@ -262,6 +276,10 @@ def explanation(hits: Sequence[Mapping[str, Any]]) -> Any:
         row.append(graph_path((graph or {}).get("path") or [], hit.get("id")) or "–")
         rows.append(row)
     return table(headings, rows)
+
+
+def _risen(places: int) -> str:
+    return f" ↑{places}" if places > 0 else f" ↓{-places}" if places else ""
 
 
 def _moved(hit: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ RELEVANCE = ("low", "medium", "high")
 )
 @click.argument("query")
 @click.option("--k", type=int, help="How many hits.  [default: the daemon's]")
-@click.option("--explain", is_flag=True, help="Show ranks and scores of each leg, and their sum.")
+@click.option("--explain", is_flag=True, help="Show the legs side by side, how hits rose or fell.")
 @click.option("--term", "terms", multiple=True, help="A word that ranks too; repeatable.")
 @click.option("--phrase", "phrases", multiple=True, help="It must hold this; repeatable.")
 @click.option("--exclude", multiple=True, help="It may not hold this; repeatable.")
@@ -84,12 +84,14 @@ def recall_command(
         "abstain": False if no_abstain else None,
         "min_relevance": min_relevance,
         "include_decayed": include_decayed or None,
-        "trace": trace or None,
+        "trace": trace or (explain and not as_json) or None,
         "render": render or None,
         "max_context_tokens": max_context_tokens,
     }
     with daemon() as client:
         answer = client.call("recall", **{n: v for n, v in given.items() if v is not None})
+        if explain and not answer.get("hits") and answer.get("trace_id") and not as_json:
+            answer["ranked"] = client.call("trace", trace_id=answer["trace_id"]).get("ranked")
     if as_json:
         print_json(answer)
     elif (block := answer.get("render")) and answer.get("hits"):

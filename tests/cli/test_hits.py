@@ -95,8 +95,11 @@ def test_paths_below_the_working_folder_are_relative(
 def test_explain_shows_how_the_sum_came_about(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(ANSWER, capsys, explain=True)
     assert "1/62 + 1/61 + 1/63 = 0.04839" in shown
-    assert "#2 0.6123" in shown
-    assert "#1 7.94" in shown
+    assert "#2 0.6123 ↑1 " in shown  # first of all, second of the vector leg
+    assert "#1 7.94  " in shown
+    fell = printed({**ANSWER, "hits": [HIT] * 3}, capsys, explain=True)
+    assert "#1 7.94 ↓2 " in fell
+    assert "#3 0.0123  " in fell
     assert "1/62" not in printed(ANSWER, capsys)
 
 

@@ -76,6 +76,16 @@ def test_recall_shows_the_reasons(daemon: Any, vault: Path) -> None:
     assert "servers.txt" in option
 
 
+def test_an_abstention_shows_what_each_leg_had(daemon: Any, vault: Path) -> None:
+    daemon.cli("ingest", str(vault))
+    asked = ["recall", "Who is Gustav's dentist in Helsinki?"]
+    shown = daemon.cli(*asked, "--explain", check=False).stdout
+    assert shown.startswith("Nothing found: confidence 0.")
+    assert "What each leg listed first: chunk and raw score" in shown
+    assert "names_missing" in shown
+    assert "listed first" not in daemon.cli(*asked, check=False).stdout
+
+
 def test_filters_reach_the_daemon(daemon: Any, vault: Path) -> None:
     daemon.cli("ingest", str(vault), "--domain", "notes")
     daemon.cli("remember", "The quince jam is in the cellar.", "--domain", "kitchen")

@@ -97,7 +97,7 @@ def test_explain_tells_how_the_query_was_read_and_searched_again(stand: Stand) -
     assert "read as  phrases: a b · exclude: c" in shown
     assert "second lexical pass: both agree; added glove" in shown
     assert "#1 2.5 (was #4)" in shown
-    assert "#1 2.5 (new)" in shown
+    assert "#1 2.5 ↓1 (new)" in shown
     assert "second lexical pass" not in stand.run("recall", "who?").stdout
 
 

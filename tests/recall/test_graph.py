@@ -167,6 +167,14 @@ def test_seeds_weigh_by_rarity_and_by_rank(memories: Memories) -> None:
     assert set(listed[3:]) == set(hubs)
 
 
+def test_without_words_the_best_vector_passages_are_seeds(memories: Memories) -> None:
+    memories.add("the physician examined her patient", names=["Clinic"])
+    beyond = memories.add("opening hours", names=["Clinic"], embedding=NOWHERE)
+    answer = memories.recall("doctor")
+    assert answer["legs"]["lexical"]["candidates"] == 0
+    assert beyond in [hit["id"] for hit in answer["hits"]]
+
+
 def test_no_more_than_so_many_words_are_looked_up_as_names(memories: Memories) -> None:
     memories.add("text", names=["Ana"])
     words = "word " * MAX_LINKED_WORDS

@@ -1,6 +1,7 @@
 """The analyzer against FTS5 itself, and against what people type."""
 
 import itertools
+import re
 import threading
 import unicodedata
 
@@ -133,6 +134,16 @@ def test_a_query_of_any_text_is_a_list_of_terms_that_the_text_has(text):
 def test_any_word_of_a_text_finds_it_in_any_surroundings(before, after):
     for word in before.split():
         assert set(ENGLISH.query(word).terms) <= set(all_terms(ENGLISH, "", f"{before} {after}"))
+
+
+@given(st.text("aAbBxX019_.-/:&@ éÜ", max_size=24))
+@settings(max_examples=400)
+@example("see GitHub.com/aB_Cd")
+def test_every_run_of_letters_finds_its_text_in_small_letters(text):
+    indexed = set(all_terms(ENGLISH, "", text))
+    for run in re.findall(r"[^\W_]+", text):
+        terms = ENGLISH.query(run.lower()).terms
+        assert not indexed.isdisjoint(terms), (run, terms)
 
 
 @given(texts)
