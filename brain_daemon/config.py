@@ -38,6 +38,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("socket", "", "Path of the Unix socket; empty: the user's or systemd's run-time dir."),
     Setting("store", "", "Folder of the store; empty: the user's or systemd's state dir."),
     Setting("model", "", "Folder of a model2vec model, or a hub name; empty: the packaged one."),
+    Setting("policy", "", "File of who may do what; empty: policy.toml in the config dir, if any."),
     Setting("language", "english", "Snowball stemmer of the store's text; none: no stemming."),
     Setting("log_level", "info", "debug, info, warning or error."),
     Setting("slow_call_ms", 250, "Calls slower than this are logged (never their text).", 1, 3.6e6),

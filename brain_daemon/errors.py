@@ -50,6 +50,12 @@ class TooLarge(BrainError):
     code = "too_large"
 
 
+class QuotaExceeded(BrainError):
+    """The caller's rule allows no more to be stored; reading and forgetting go on."""
+
+    code = "quota_exceeded"
+
+
 class Overloaded(BrainError):
     """The queue is full; ``detail["retry_after_ms"]`` says when to try again."""
 

@@ -112,8 +112,38 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerCredentials:
+    """The process that connected, as the kernel knew it when it connected.
+
+    Parameters
+    ----------
+    pid, uid, gid : int
+        Process, effective user and effective group.
+    groups : tuple of int
+        Supplementary groups.
+    """
+
+    pid: int
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a principal may take over all its connections; None is no bound of its own."""
+
+    connections: int | None = None
+    in_flight: int | None = None  # unanswered calls
+    bytes: int | None = None  # stored, as `store.usage.charge` counts them
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling, from the kernel's peer credentials and the policy."""
+    """Who is calling, from the kernel's peer credentials and the policy.
+
+    ``domains`` and ``scopes`` are names, or prefixes followed by one ``*``.
+    """
 
     name: str
     uid: int
@@ -122,3 +152,5 @@ class Principal:
     roles: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ("*",)
     scopes: tuple[str, ...] = ("*",)
+    quota: Quota = field(default_factory=Quota)
+    rule: str = ""  # which rule of the policy decided so, for people

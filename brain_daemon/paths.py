@@ -1,4 +1,4 @@
-"""Where the socket and the store are unless someone says otherwise. A leaf.
+"""Where the socket, the store and the policy are unless someone says otherwise. A leaf.
 
 Under systemd its own directories are used, else those of the XDG base directory specification.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 NAME = "brain-daemon"
 SOCKET_NAME = "brain.sock"
 CONFIGURATION_NAME = "config.toml"
+POLICY_NAME = "policy.toml"
 SYSTEM_SOCKET = Path("/run") / NAME / SOCKET_NAME
 
 
@@ -59,16 +60,28 @@ def default_configuration() -> Path | None:
     ``config.toml`` in systemd's ``CONFIGURATION_DIRECTORY``, else in
     ``$XDG_CONFIG_HOME/brain-daemon``, else in ``~/.config/brain-daemon``.
     """
-    directory = _systemd_directory("CONFIGURATION_DIRECTORY")
-    if directory is None:
-        home = os.environ.get("XDG_CONFIG_HOME")
-        directory = (Path(home) if home else Path.home() / ".config") / NAME
-    file = directory / CONFIGURATION_NAME
+    file = _configuration_dir() / CONFIGURATION_NAME
     try:
         file.lstat()
     except FileNotFoundError:
         return None
     return file
+
+
+def default_policy_path() -> Path:
+    """Give the place at which a policy file is looked for.
+
+    ``policy.toml`` in the same folder as the configuration; the folder without links.
+    """
+    return _configuration_dir().resolve() / POLICY_NAME
+
+
+def _configuration_dir() -> Path:
+    directory = _systemd_directory("CONFIGURATION_DIRECTORY")
+    if directory is None:
+        home = os.environ.get("XDG_CONFIG_HOME")
+        directory = (Path(home) if home else Path.home() / ".config") / NAME
+    return directory
 
 
 def _systemd_directory(variable: str) -> Path | None:

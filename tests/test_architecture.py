@@ -19,12 +19,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "index": {"store", "text", "_ext"},
     "ingest": {"embedding", "text", "_ext"},
     "recall": {"index", "store", "embedding", "text", "_ext"},
+    "policy": set(),
+    "audit": set(),
     "protocol": {"_ext"},
     "client": {"protocol"},
-    "service": {"recall", "ingest", "index", "store", "embedding", "text", "protocol", "_ext"},
-    "daemon": {"service", "protocol"},
-    "evaluation": {"service", "recall", "text"},
-    "cli": {"client", "evaluation"},  # loaded by the one command that measures
+    "service": {
+        *("recall", "ingest", "index", "store", "embedding", "text", "_ext"),
+        *("policy", "audit", "protocol"),
+    },
+    "daemon": {"service", "policy", "protocol"},
+    "evaluation": {"service", "recall", "policy", "text"},
+    # evaluation, policy and audit are loaded by the commands that need no daemon
+    "cli": {"client", "evaluation", "policy", "audit"},
 }
 LEAVES = {"errors", "model", "config", "heap", "timestamps", "params", "paths"}
 HOMES = {

@@ -48,6 +48,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "export": "transfer",
         "import": "transfer",
         "quarantine": "quarantine",
+        "policy": "policy",
+        "audit": "audit",
         "compact": "admin",
         "reindex": "admin",
     },

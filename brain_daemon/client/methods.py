@@ -9,6 +9,8 @@ from typing import Any
 
 REPEATABLE = frozenset(
     {
+        "audit.list",
+        "audit.verify",
         "config",
         "decayed",
         "documents",
@@ -151,6 +153,18 @@ class Methods(ABC):
     def config(self) -> Any:
         """Ask for the effective settings."""
         return self.call("config")
+
+    def policy_reload(self) -> Any:
+        """Have the policy file read again; a bad one is refused and changes nothing."""
+        return self.call("policy.reload")
+
+    def audit_verify(self, **params: Any) -> Any:
+        """Ask whether the audit log is whole, and for its ``head``."""
+        return self.call("audit.verify", **params)
+
+    def audit_list(self, **params: Any) -> Any:
+        """Read records of the audit log, the newest or those after a number."""
+        return self.call("audit.list", **params)
 
     def reindex(self) -> Any:
         """Build the full-text index and the resident index anew."""

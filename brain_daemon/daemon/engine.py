@@ -6,14 +6,15 @@ Not here: the socket, signals, and what systemd is told (``main``). Layer: daemo
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
-from brain_daemon import config
+from brain_daemon import __version__, config, paths
 from brain_daemon.config import Settings
 from brain_daemon.daemon.lock import FileLock, LockHeld
 from brain_daemon.errors import BadRequest, BrainError, StoreDegraded
-from brain_daemon.protocol.peer import PeerCredentials
-from brain_daemon.service import policy
+from brain_daemon.policy.file import load_default
+from brain_daemon.policy.rules import Policy
+from brain_daemon.service.admission import Admission, told
 from brain_daemon.service.degraded import Degraded
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
@@ -25,7 +26,7 @@ class Engine:
     """The store with all that it needs, and how it came about.
 
     ``dispatch`` and ``settings`` are replaced by `open`, `open_or_degrade` and `reload`: whoever
-    uses them takes them anew after each.
+    uses them takes them anew after each. ``admission`` stays, and holds without a store, too.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ class Engine:
         self._resources = ExitStack()
         self.settings: Settings = config.load({}, {})
         self.memory: Memory | None = None
+        # Without a readable configuration nobody knows who else may be told what is wrong.
+        self.admission = Admission(Policy.of_own_user(), lambda: load_policy(self.settings))
         self.dispatch: Dispatcher | Degraded = Degraded(StoreDegraded("the store is not open yet"))
 
     @property
@@ -45,26 +48,33 @@ class Engine:
         """Why there is no store, or None when there is one."""
         return self.dispatch.reason.message if isinstance(self.dispatch, Degraded) else None
 
-    def authenticate(self, peer: PeerCredentials) -> object:
-        """Map a peer to its principal, or raise Forbidden."""
-        return policy.authenticate(peer)
-
     def open(self) -> None:
-        """Read the configuration, lock the store, and open it.
+        """Read configuration and policy, lock the store, and open it.
 
         Raises
         ------
         LockHeld
             Another process owns the store.
         BrainError, OSError
-            The configuration or the store cannot be used; nothing stays open.
+            Configuration, policy or store cannot be used; nothing stays open. While the policy is
+            what cannot be used, nobody is let in.
         """
         settings = self.read_settings()
+        try:
+            policy = load_policy(settings)
+        except BrainError as error:
+            self.admission.replace(Policy.closed(error.message))
+            raise
+        self.admission.replace(policy)
         with ExitStack() as resources:
             resources.callback(lock_store(settings).release)
-            memory = Memory(settings)
+            memory = Memory(settings, self.admission)
             resources.callback(memory.close)
+            memory.audit.append("daemon.start", product=__version__, **told(policy))
+            resources.callback(_tell_stop, memory)
             self._resources = resources.pop_all()
+        log.info("policy: %s", policy.source or "no file, so the own user only")
+        log.info("the audit log begins with %s", memory.audit.head)
         self.settings, self.memory, self.dispatch = settings, memory, Dispatcher(memory)
 
     def open_or_degrade(self) -> None:
@@ -84,7 +94,7 @@ class Engine:
             self.dispatch = Degraded(reason)
 
     def reload(self) -> list[str]:
-        """Take over a changed configuration; without a store, try to open it instead.
+        """Take over changed configuration and policy; without a store, try to open it instead.
 
         All of it is checked before any of it is taken over.
 
@@ -102,6 +112,7 @@ class Engine:
             self.open_or_degrade()
             return []
         settings, pending = self.read_settings().taken_over_by(self.settings)
+        self.admission.reload(load=lambda: load_policy(settings))
         self.settings = self.memory.settings = settings
         return pending
 
@@ -116,6 +127,17 @@ class Engine:
         self._resources.close()
 
 
+def load_policy(settings: Settings) -> Policy:
+    """Load the policy that the settings name, or that in the usual place, or the own user's.
+
+    Raises
+    ------
+    BadRequest
+        It cannot be used; the message names the rule and the cure.
+    """
+    return load_default(settings["policy"], paths.default_policy_path())
+
+
 def lock_store(settings: Settings) -> FileLock:
     """Make the store's folder where there is none, and lock it.
 
@@ -127,6 +149,12 @@ def lock_store(settings: Settings) -> FileLock:
     directory = settings.store_dir
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return FileLock(directory / "lock")
+
+
+def _tell_stop(memory: Memory) -> None:
+    with suppress(StoreDegraded):
+        memory.audit.append("daemon.stop")
+    log.info("the audit log ends with %s", memory.audit.head)
 
 
 def _reason(error: Exception) -> BrainError:

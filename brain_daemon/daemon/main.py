@@ -23,7 +23,7 @@ import uvloop
 from brain_daemon import __version__, config, paths
 from brain_daemon.config import Settings
 from brain_daemon.daemon import logs, sockets, systemd, units
-from brain_daemon.daemon.engine import Engine, lock_store
+from brain_daemon.daemon.engine import Engine, load_policy, lock_store
 from brain_daemon.daemon.lock import FileLock, LockHeld
 from brain_daemon.daemon.watchdog import Watchdog
 from brain_daemon.errors import BrainError
@@ -86,9 +86,9 @@ def serve(file: Path | None, **flags: str | None) -> None:
 @click.argument("pid", type=click.IntRange(2))
 @_setting_options
 def reload(pid: int, file: Path | None, **flags: str | None) -> None:
-    """Check the configuration, then have the daemon with this pid take it over (SIGHUP)."""
+    """Check configuration and policy, then have the daemon with this pid take it over (SIGHUP)."""
     with _exit_codes():
-        _reader(file, flags)()
+        load_policy(_reader(file, flags)())
         os.kill(pid, signal.SIGHUP)
 
 
@@ -176,7 +176,10 @@ def _adopt(settings: Settings) -> None:
 
 
 async def _run(engine: Engine, listener: socket.socket) -> None:
-    server = Server(engine.dispatch, engine.authenticate, limits_from(engine.settings))
+    admission = engine.admission
+    limits = limits_from(engine.settings)
+    server = Server(engine.dispatch, admission.admit, limits, admission.leave)
+    admission.readmit = server.readmit
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -12,9 +12,9 @@ from brain_daemon import config
 from brain_daemon.errors import BrainError
 from brain_daemon.evaluation.collection import Document
 from brain_daemon.model import Principal
+from brain_daemon.policy.rules import ROLES
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.policy import ROLES
 
 _BATCH = 256
 

@@ -4,6 +4,7 @@ Every leg, and every other operation that shows a chunk, takes its candidates th
 before it takes its top k. Nothing else in the program decides what a caller may see.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brain_daemon.index.rows import NEVER_US, NO_KIND, Mask, Rows
-from brain_daemon.model import Principal
+from brain_daemon.model import Principal, Tags
 
 PRIVATE = "private"
 _MAX_CACHED = 16  # masks of one lineage: 16 × 100 kB at 100k chunks
@@ -105,6 +106,23 @@ def matches(pattern: str, label: str) -> bool:
     return label.startswith(pattern[:-1]) if pattern.endswith("*") else label == pattern
 
 
+def matches_any(patterns: Iterable[str], label: str) -> bool:
+    """Tell whether a label is one of what the patterns stand for."""
+    return any(matches(pattern, label) for pattern in patterns)
+
+
+def permits(principal: Principal, tags: Tags) -> bool:
+    """Tell of one document what the mask says of rows: whether the principal's rule lets it see.
+
+    For what has no row of its own (a list of documents, a change by id); expiry is not asked.
+    """
+    if not matches_any(principal.domains, tags.domain):
+        return False
+    if tags.access_scope == PRIVATE:
+        return tags.owner == principal.name
+    return matches_any(principal.scopes, tags.access_scope)
+
+
 def _predicate(
     rows: Rows, start: int, principal: Principal, filters: Filters, now_us: int
 ) -> npt.NDArray[np.bool_]:
@@ -134,7 +152,7 @@ def _matching(
 ) -> npt.NDArray[np.bool_]:
     if "*" in patterns:
         return np.ones(len(codes), np.bool_)
-    accepted = rows.labels.select(lambda label: any(matches(p, label) for p in patterns))
+    accepted = rows.labels.select(lambda label: matches_any(patterns, label))
     return accepted[codes]
 
 

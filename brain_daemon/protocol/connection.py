@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from brain_daemon.errors import BrainError, DeadlineExceeded
+from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Undecodable
 from brain_daemon.protocol.messages import Malformed, malformed_from, parse_call
 
@@ -64,7 +65,8 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._framer = Framer(limits.max_message_bytes, limits.max_depth, limits.max_items)
         self._loop = asyncio.get_running_loop()
-        self._principal: Any = None
+        self._peer: PeerCredentials | None = None
+        self._principal: Any = None  # None as long as it is not let in
         self._refusal: BrainError | None = None
         self._calls: dict[_Call, None] = {}  # the oldest first
         self._n_call_bytes = 0
@@ -84,11 +86,10 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=self._limits.max_unsent_bytes)
         try:
-            self._principal = self._server.admit(self, transport.get_extra_info("socket"))
+            self._peer = self._server.admit(self, transport.get_extra_info("socket"))
+            self._principal = self._server.authenticate(self._peer)
         except Exception as error:
-            # Told in answer to the first request, so that any client connects it with a call.
-            self._refusal = self._server.translate(error)
-            self._message_deadline = monotonic() + self._limits.message_timeout_s
+            self._refuse(error)
 
     def data_received(self, data: bytes) -> None:
         if self._is_discarding:
@@ -125,7 +126,30 @@ class Connection(asyncio.Protocol):
             if call.is_ours:
                 call.future.cancel()
         self._calls.clear()
+        self._leave()
         self._server.release(self)
+
+    # ---- who is served
+
+    def readmit(self) -> None:
+        """Ask anew whether the peer is served, and as whom; calls under way end as they began."""
+        if self._refusal is not None or self._peer is None or self._is_discarding:
+            return
+        self._leave()
+        try:
+            self._principal = self._server.authenticate(self._peer)
+        except Exception as error:
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        # Told in answer to the next request, so that any client connects it with a call.
+        self._refusal = self._server.translate(error)
+        self._message_deadline = monotonic() + self._limits.message_timeout_s
+
+    def _leave(self) -> None:
+        if self._principal is not None:
+            principal, self._principal = self._principal, None
+            self._server.leave(principal)
 
     # ---- requests
 
@@ -200,7 +224,8 @@ class Connection(asyncio.Protocol):
             return None if msgid is None else server.response(msgid, result)
         future: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
         deadline = monotonic() + self._limits.call_timeout_s
-        call = _Call(msgid, future, future is not result, deadline, self._framer.n_message_bytes)
+        is_ours = isinstance(future, asyncio.Task)
+        call = _Call(msgid, future, is_ours, deadline, self._framer.n_message_bytes)
         self._calls[call] = None
         self._n_call_bytes += call.n_bytes
         future.add_done_callback(lambda _: self._answer(call))

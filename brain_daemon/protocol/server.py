@@ -14,10 +14,11 @@ from time import monotonic
 from typing import Any
 
 from brain_daemon.errors import BrainError, InternalError, Overloaded, TooLarge, to_wire
+from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.connection import Connection
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.messages import Encoder
-from brain_daemon.protocol.peer import PeerCredentials, read_peer
+from brain_daemon.protocol.peer import read_peer
 
 log = logging.getLogger("brain_daemon.protocol")
 
@@ -26,6 +27,9 @@ Dispatch = Callable[[str, dict[str, Any], Any, bool], Any]
 
 Authenticate = Callable[[PeerCredentials], Any]
 """``authenticate(peer)``: the principal handed to dispatch; raises Forbidden for a stranger."""
+
+Leave = Callable[[Any], None]
+"""``leave(principal)``: called once for each principal that ``authenticate`` gave."""
 
 BACKLOG = 4096
 RETRY_AFTER_MS = 500
@@ -41,22 +45,29 @@ class Server:
     ----------
     dispatch : callable
         Carries out one call, on the event loop. A notification must not write. A coroutine is
-        run as a task, which is cancelled when its deadline passes or its client goes; a future
-        is only awaited, never cancelled, since others may resolve it.
+        run as a task, and a task is cancelled when its deadline passes or its client goes; another
+        future is only awaited, never cancelled, since others may resolve it.
     authenticate : callable
-        Called once per connection.
+        Called once per connection, and again by :meth:`readmit`.
     limits : Limits
+    leave : callable
+        Called when a connection has gone, or before it is judged anew.
 
     ``dispatch`` and ``limits`` may be replaced while serving: the former holds from the next call
     on, the latter for new connections.
     """
 
     def __init__(
-        self, dispatch: Dispatch, authenticate: Authenticate, limits: Limits | None = None
+        self,
+        dispatch: Dispatch,
+        authenticate: Authenticate,
+        limits: Limits | None = None,
+        leave: Leave = lambda principal: None,
     ) -> None:
         self.dispatch = dispatch
         self.limits = limits or Limits()
-        self._authenticate = authenticate
+        self.authenticate = authenticate
+        self.leave = leave
         self._encoder = Encoder()
         self._connections: set[Connection] = set()
         self._listeners: list[asyncio.Server] = []
@@ -81,6 +92,14 @@ class Server:
         """Make the protocol of one accepted connection."""
         return Connection(self)
 
+    def readmit(self) -> None:
+        """Judge every open connection anew, by the credentials with which it came.
+
+        One that is refused now is told so in answer to its next request, and closed.
+        """
+        for connection in list(self._connections):
+            connection.readmit()
+
     async def drain(self, grace_s: float) -> None:
         """Stop accepting, answer every request already read, close.
 
@@ -103,8 +122,8 @@ class Server:
 
     # ---- called by connections
 
-    def admit(self, connection: Connection, sock: socket.socket) -> Any:
-        """Register a connection and give its principal; raises the reason to refuse it."""
+    def admit(self, connection: Connection, sock: socket.socket) -> PeerCredentials:
+        """Register a connection and give its peer; raises the reason to refuse it."""
         n_others = len(self._connections)
         self._connections.add(connection)
         if self._sweep_timer is None:
@@ -117,7 +136,7 @@ class Server:
                 "close one or try again later",
                 retry_after_ms=RETRY_AFTER_MS,
             )
-        return self._authenticate(read_peer(sock))
+        return read_peer(sock)
 
     def release(self, connection: Connection) -> None:
         """Forget a connection that is gone."""

@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import msgspec
 from brain_daemon.config import SETTINGS
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import Principal
+from brain_daemon.policy.rules import ANYONE
 from brain_daemon.service import rebuild
+from brain_daemon.service.admission import told
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation, always
 from brain_daemon.service.writer import ExclusiveJob
 from brain_daemon.store import backup as store_backup
-from brain_daemon.store import maintenance
+from brain_daemon.store import maintenance, usage
 from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
@@ -46,14 +49,24 @@ def whoami(memory: Memory, params: NoParams, principal: Principal) -> dict[str, 
         "roles": sorted(principal.roles),
         "domains": list(principal.domains),
         "scopes": list(principal.scopes),
-        "rule": "the daemon's own user",
+        "rule": principal.rule,
+        "quota": asdict(principal.quota),
+        "usage": {
+            "connections": memory.admission.connections(principal),
+            "bytes": usage.stored_bytes(memory.reader(), principal.name),
+        },
     }
+
+
+def reload_policy(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
+    """Read the policy file again; a bad one is an error, and the old policy stays in force."""
+    return told(memory.admission.reload(principal))
 
 
 def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, Any]:
     """Counts and sizes; no content."""
     snapshot = memory.snapshot
-    usage = resource.getrusage(resource.RUSAGE_SELF)
+    spent = resource.getrusage(resource.RUSAGE_SELF)
     return {
         **maintenance.counts(memory.reader()),
         **maintenance.documents_by(memory.reader()),
@@ -64,7 +77,7 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
         "store_bytes": _size(memory.database),
         "wal_bytes": _size(_log(memory)),
         "rss_bytes": _resident_bytes(),
-        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "cpu_s": spent.ru_utime + spent.ru_stime,
         "uptime_s": time.monotonic() - memory.started_at,
         "model": {
             "name": memory.model.name,
@@ -83,6 +96,8 @@ def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[s
         reasons.append("the writer thread has ended: restart the daemon")
     if writer.failure is not None:
         reasons.append(f"the store takes no writes: {writer.failure}")
+    if memory.audit.failure is not None:
+        reasons.append(memory.audit.failure)
     if params.deep:
         reasons += maintenance.integrity_findings(memory.reader())
     space = os.statvfs(memory.directory)
@@ -164,12 +179,13 @@ def _resident_bytes() -> int:
 
 
 OPERATIONS = (
-    Operation("ping", NoParams, ping, "reader"),
-    Operation("whoami", NoParams, whoami, "reader"),
+    Operation("ping", NoParams, ping, ANYONE),
+    Operation("whoami", NoParams, whoami, ANYONE),
+    Operation("policy.reload", NoParams, reload_policy, "admin", writes=True),
     Operation("stats", NoParams, stats, "operator", heavy=always),  # counts whole tables
     Operation("health", HealthParams, health, "operator", heavy=lambda memory, p: p.deep),
     Operation("config", NoParams, settings, "operator"),
-    Operation("reindex", NoParams, reindex, "admin", writes=True),
-    Operation("compact", NoParams, compact, "operator", writes=True),
-    Operation("backup", BackupParams, backup, "operator", writes=True, heavy=always),
+    Operation("reindex", NoParams, reindex, "admin", writes=True, audited=True),
+    Operation("compact", NoParams, compact, "operator", writes=True, audited=True),
+    Operation("backup", BackupParams, backup, "operator", writes=True, audited=True, heavy=always),
 )

@@ -15,9 +15,9 @@ from brain_daemon.index.snapshot import Change
 from brain_daemon.index.visibility import Filters
 from brain_daemon.model import Principal
 from brain_daemon.recall.evidence import chunk_record
+from brain_daemon.service.access import may_change
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Id, Operation
-from brain_daemon.service.policy import may_change
 from brain_daemon.service.remember import Label, Stamp
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import chunks, documents
@@ -82,5 +82,5 @@ def extend(memory: Memory, params: ExtendParams, principal: Principal) -> WriteJ
 
 OPERATIONS = (
     Operation("decayed", DecayedParams, decayed, "operator"),
-    Operation("decay.extend", ExtendParams, extend, "operator", writes=True),
+    Operation("decay.extend", ExtendParams, extend, "operator", writes=True, audited=True),
 )

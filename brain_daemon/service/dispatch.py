@@ -8,19 +8,32 @@ import asyncio
 import difflib
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from brain_daemon import __version__
 from brain_daemon._ext.distance import simd_tier
-from brain_daemon.errors import BadRequest, Forbidden, NotFound
+from brain_daemon.errors import BadRequest, Forbidden, NotFound, Overloaded
 from brain_daemon.model import Principal
 from brain_daemon.params import decode
+from brain_daemon.policy.rules import ANYONE
 from brain_daemon.protocol.messages import PROTOCOL_VERSION
-from brain_daemon.service import admin, decay, graph, quarantine, recall, remember, transfer, verify
+from brain_daemon.service import (
+    admin,
+    audit,
+    decay,
+    graph,
+    quarantine,
+    recall,
+    remember,
+    transfer,
+    verify,
+)
+from brain_daemon.service.deeds import Deed
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation
 from brain_daemon.service.writer import ExclusiveJob, WriteJob
@@ -30,6 +43,7 @@ from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 log = logging.getLogger(__name__)
 
+RETRY_AFTER_MS = 100
 HEAVY_THREADS = 2  # of each kind: more would only contend with the event loop for the interpreter
 
 
@@ -55,7 +69,7 @@ def hello(memory: Memory, params: HelloParams, principal: Principal) -> dict[str
 OPERATIONS: dict[str, Operation] = {
     operation.method: operation
     for operation in (
-        Operation("hello", HelloParams, hello, "reader"),
+        Operation("hello", HelloParams, hello, ANYONE),
         *recall.OPERATIONS,
         *remember.OPERATIONS,
         *graph.OPERATIONS,
@@ -64,8 +78,14 @@ OPERATIONS: dict[str, Operation] = {
         *admin.OPERATIONS,
         *quarantine.OPERATIONS,
         *transfer.OPERATIONS,
+        *audit.OPERATIONS,
     )
 }
+
+
+class _Job(NamedTuple):
+    job: WriteJob | ExclusiveJob
+    deed: Deed | None
 
 
 class Dispatcher:
@@ -73,6 +93,7 @@ class Dispatcher:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
+        self._in_flight: Counter[str] = Counter()  # of principals that have a quota
         # Apart, so that long checks and exports do not hold up what is to be stored.
         self._threads = {
             writes: ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix=name)
@@ -92,23 +113,27 @@ class Dispatcher:
         Raises
         ------
         BrainError
-            Unknown method, unfit parameters, or a principal without the role.
+            Unknown method, unfit parameters, a principal without the role, or with as many calls
+            in flight as its rule allows.
         """
         operation = OPERATIONS.get(method)
         if operation is None:
             raise _unknown(method)
-        if operation.role not in principal.roles:
-            raise Forbidden(f"{method} needs the role {operation.role}", role=operation.role)
+        if operation.role not in principal.roles and operation.role != ANYONE:
+            raise self._denied(operation, principal)
         if notification and operation.writes:
             raise BadRequest(f"{method} writes, so it must be a request and not a notification")
         decoded = decode(params, operation.params)
-        if operation.heavy(self._memory, decoded):
-            return self._run_on_thread(operation, decoded, principal)
+        is_heavy = operation.heavy(self._memory, decoded)
+        if is_heavy or operation.writes:
+            self._check_in_flight(principal)
+        if is_heavy:
+            return self._counted(self._run_on_thread(operation, decoded, principal), principal)
         started = time.perf_counter()
-        result = _run(operation, self._memory, decoded, principal)
+        result = self._run(operation, decoded, principal)
         self._note_duration(method, started)
-        if isinstance(result, WriteJob | ExclusiveJob):
-            return self._memory.writer.submit(result)
+        if isinstance(result, _Job):
+            return self._counted(self._submit(result), principal)
         return result
 
     def close(self) -> None:
@@ -119,24 +144,81 @@ class Dispatcher:
     async def _run_on_thread(self, operation: Operation, params: Any, principal: Principal) -> Any:
         started = time.perf_counter()
         result = await asyncio.get_running_loop().run_in_executor(
-            self._threads[operation.writes], _run, operation, self._memory, params, principal
+            self._threads[operation.writes], self._run, operation, params, principal
         )
         self._note_duration(operation.method, started)
-        if isinstance(result, WriteJob | ExclusiveJob):
-            return await self._memory.writer.submit(result)
+        if isinstance(result, _Job):
+            return await self._submit(result)
         return result
+
+    def _run(self, operation: Operation, params: Any, principal: Principal) -> Any:
+        """Give the result, or the job that is to be submitted; audited ones are told of."""
+        memory = self._memory
+        try:
+            result = operation.run(memory, params, principal)
+        except failures.FAILURES as error:
+            raise failures.translate(error) from error
+        except Forbidden as error:
+            self._tell_denied(operation.method, principal, error)
+            raise
+        deed = Deed(memory.audit, operation.method, principal) if operation.audited else None
+        if isinstance(result, WriteJob | ExclusiveJob):
+            return _Job(deed.watched(result) if deed else result, deed)
+        if deed:
+            deed.tell_done(result)
+        return result
+
+    def _submit(self, job: "_Job") -> asyncio.Future[Any]:
+        future = self._memory.writer.submit(job.job)
+        if job.deed:
+            job.deed.follow(future)
+        return future
+
+    # ---- what the policy bounds
+
+    def _denied(self, operation: Operation, principal: Principal) -> Forbidden:
+        has = ", ".join(sorted(principal.roles)) or "none"
+        error = Forbidden(
+            f"{operation.method} needs the role {operation.role}, and {principal.name} has {has} "
+            f"({principal.rule or 'by no rule'}): have the rule give it",
+            role=operation.role,
+            rule=principal.rule,
+        )
+        self._tell_denied(operation.method, principal, error)
+        return error
+
+    def _tell_denied(self, method: str, principal: Principal, error: Forbidden) -> None:
+        self._memory.audit.denied(
+            principal.uid, principal.pid, method, error.message, by=principal.name
+        )
+
+    def _check_in_flight(self, principal: Principal) -> None:
+        limit = principal.quota.in_flight
+        if limit is not None and self._in_flight[principal.name] >= limit:
+            raise Overloaded(
+                f"{principal.name} has {limit} calls in flight, which is its limit "
+                f"({principal.rule}); wait for one of them, or have limits.in_flight raised",
+                retry_after_ms=RETRY_AFTER_MS,
+            )
+
+    def _counted(self, result: Awaitable[Any], principal: Principal) -> Awaitable[Any]:
+        """Count a call until it ends, however it ends; a coroutine becomes a task for that."""
+        if principal.quota.in_flight is None:
+            return result
+        future = asyncio.ensure_future(result)
+        self._in_flight[principal.name] += 1
+        future.add_done_callback(lambda _: self._uncount(principal.name))
+        return future
+
+    def _uncount(self, name: str) -> None:
+        self._in_flight[name] -= 1
+        if not self._in_flight[name]:
+            del self._in_flight[name]
 
     def _note_duration(self, method: str, started: float) -> None:
         seconds = time.perf_counter() - started
         if seconds * 1000 > self._memory.settings["slow_call_ms"]:
             log.warning("slow call: %s took %.0f ms", method, seconds * 1000)
-
-
-def _run(operation: Operation, memory: Memory, params: Any, principal: Principal) -> Any:
-    try:
-        return operation.run(memory, params, principal)
-    except failures.FAILURES as error:
-        raise failures.translate(error) from error
 
 
 def _unknown(method: str) -> NotFound:

@@ -21,6 +21,7 @@ from brain_daemon.recall.entities import (
     names_of,
     stated_record,
 )
+from brain_daemon.service.access import may_change
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Operation, always
 from brain_daemon.service.remember import (
@@ -153,7 +154,7 @@ def unlink(memory: Memory, params: UnlinkParams, principal: Principal) -> WriteJ
         for document in documents.find(connection, uri=uri):
             tags = document.tags
             named = (tags.source, tags.owner, tags.domain)
-            if named == ("manual", principal.name, params.domain):
+            if named == ("manual", principal.name, params.domain) and may_change(principal, tags):
                 removal = documents.remove(connection, document.id)
                 result = {"document_ids": [document.id], "chunk_ids": removal.chunk_ids}
                 return result, [Change.removal(removal.chunk_ids)]
@@ -193,5 +194,5 @@ OPERATIONS = (
     Operation("graph.relations", RelationsParams, relations, "reader", heavy=always),
     Operation("graph.traverse", TraverseParams, traverse, "reader", heavy=always),
     Operation("link", LinkParams, link, "writer", writes=True),
-    Operation("unlink", UnlinkParams, unlink, "writer", writes=True),
+    Operation("unlink", UnlinkParams, unlink, "writer", writes=True, audited=True),
 )

@@ -9,11 +9,14 @@ from pathlib import Path
 import apsw
 
 from brain_daemon import heap
+from brain_daemon.audit.log import FILE_NAME, AuditLog
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index import load as index_load
 from brain_daemon.index.snapshot import Change, Snapshot
+from brain_daemon.policy.rules import Policy
 from brain_daemon.service import rebuild
+from brain_daemon.service.admission import Admission
 from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import connection, failures, schema
@@ -25,6 +28,8 @@ log = logging.getLogger(__name__)
 class Memory:
     """Everything an operation may need, wired once at start-up.
 
+    ``admission`` is what lets peers in; by default the own user alone.
+
     ``snapshot`` is replaced as a whole by the writer thread; take it once per call and keep it.
 
     Raises
@@ -33,7 +38,7 @@ class Memory:
         When the store on disk is not one that this process can serve.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, admission: Admission | None = None) -> None:
         self.settings = settings
         self.started_at = time.monotonic()
         self.directory: Path = settings.store_dir
@@ -41,6 +46,7 @@ class Memory:
         self.analyzer = Analyzer(settings["language"])
         self.model = StaticModel.load(settings["model"] or None)
         self.traces = Traces()
+        self.admission = admission or Admission(Policy.of_own_user())
         self._readers = threading.local()
         with failures.translated():
             write_connection = connection.open_writer(self.database)
@@ -50,9 +56,11 @@ class Memory:
             except BaseException:
                 write_connection.close()
                 raise
+        self.audit = self.admission.audit = AuditLog(self.directory / FILE_NAME)
         self.writer = Writer(
             write_connection,
             self._publish,
+            before_commit=self.audit.sync,
             max_batch=settings["write_batch"],
             max_waiting=settings["write_queue"],
         )
@@ -94,6 +102,7 @@ class Memory:
     def close(self) -> None:
         """Commit what waits and close the files."""
         self.writer.stop()
+        self.audit.close()
 
     def _publish(self, changes: list[Change]) -> None:
         try:

@@ -16,9 +16,9 @@ from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall.evidence import tags_record
+from brain_daemon.service.access import may_change
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Cursor, Id, Operation, always
-from brain_daemon.service.policy import may_change
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import quarantine as stored
 from brain_daemon.store import transfer as stored_chunks
@@ -155,7 +155,17 @@ def _not_there(chunk_id: int) -> NotFound:
 OPERATIONS = (
     Operation("quarantine.list", QuarantineListParams, list_chunks, "operator"),
     Operation("quarantine.history", QuarantineListParams, history, "operator"),
-    Operation("quarantine.screen", ScreenParams, screen, "operator", writes=True, heavy=always),
-    Operation("quarantine.release", QuarantineParams, release, "operator", writes=True),
-    Operation("quarantine.delete", QuarantineParams, delete, "operator", writes=True),
+    Operation(
+        "quarantine.screen",
+        ScreenParams,
+        screen,
+        "operator",
+        writes=True,
+        audited=True,
+        heavy=always,
+    ),
+    Operation(
+        "quarantine.release", QuarantineParams, release, "operator", writes=True, audited=True
+    ),
+    Operation("quarantine.delete", QuarantineParams, delete, "operator", writes=True, audited=True),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from brain_daemon.errors import NotFound
-from brain_daemon.index.visibility import EVER, Filters
+from brain_daemon.index.visibility import EVER, Filters, permits
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.recall import operators, pipeline
 from brain_daemon.recall.entities import EntityView
@@ -126,7 +126,7 @@ def get(memory: Memory, params: GetParams, principal: Principal) -> dict[str, An
 
 
 def list_documents(memory: Memory, params: DocumentsParams, principal: Principal) -> dict[str, Any]:
-    """List the caller's own documents by id, a page at a time."""
+    """List the caller's own documents by id, a page at a time; some pages are shorter."""
     page = documents.page(
         memory.reader(),
         principal.name,
@@ -145,6 +145,7 @@ def list_documents(memory: Memory, params: DocumentsParams, principal: Principal
             "chunks": n_chunks,
         }
         for document, n_chunks in page
+        if permits(principal, document.tags)
     ]
     full = len(page) == params.limit
     return {"documents": rows, "next": page[-1].document.id if full else None}

@@ -19,9 +19,9 @@ from brain_daemon.model import (
     Tags,
 )
 from brain_daemon.service import hygiene
+from brain_daemon.service.access import check_placing, may_change
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Id, Operation
-from brain_daemon.service.policy import may_change
 from brain_daemon.service.writer import WriteJob
 from brain_daemon.store import documents
 from brain_daemon.timestamps import now_us, parse_us
@@ -81,6 +81,7 @@ class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def remember(memory: Memory, params: RememberParams, principal: Principal) -> WriteJob:
     """Prepare one text; see docs/protocol.md for the fields."""
+    check_placing(principal, params.domain, params.access_scope)
     _check_size(memory, "text", params.text)
     document = prepare.prepare_memory(
         text=params.text,
@@ -104,6 +105,7 @@ def ingest_markdown(
     memory: Memory, params: MarkdownParams, principal: Principal
 ) -> WriteJob | dict[str, Any]:
     """Prepare one Markdown document; ``dry_run`` only tells what storing it would do."""
+    check_placing(principal, params.domain, params.access_scope)
     _check_size(memory, "content", params.content)
     document = prepare.prepare_markdown(
         content=params.content,
@@ -166,7 +168,9 @@ def _put(
         if echo is not None and hygiene.stands(connection, echo):
             same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
             return _put_record(document, same) | {"near_duplicates": near, "echo_of": echo.id}, []
-        put = documents.put(connection, document, writer, now_us())
+        put = documents.put(
+            connection, document, writer, now_us(), quota_bytes=principal.quota.bytes
+        )
         changes = [] if put.unchanged else [Change.put(document, put)]
         record = _put_record(document, put)
         return record | {"near_duplicates": near, "echo_of": None}, changes
@@ -255,5 +259,5 @@ OPERATIONS = (
     Operation(
         "ingest_markdown", MarkdownParams, ingest_markdown, "writer", writes=True, heavy=_is_long
     ),
-    Operation("forget", ForgetParams, forget, "writer", writes=True),
+    Operation("forget", ForgetParams, forget, "writer", writes=True, audited=True),
 )

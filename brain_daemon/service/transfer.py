@@ -232,6 +232,8 @@ def _mention(text: str) -> Mention:
 
 
 OPERATIONS = (
-    Operation("export", ExportParams, export, "admin", heavy=always),
-    Operation("import", ImportParams, import_records, "admin", writes=True, heavy=always),
+    Operation("export", ExportParams, export, "admin", audited=True, heavy=always),
+    Operation(
+        "import", ImportParams, import_records, "admin", writes=True, audited=True, heavy=always
+    ),
 )

@@ -65,6 +65,8 @@ class Writer(threading.Thread):
         Used by this thread alone from ``start`` on.
     publish : callable
         Takes the list of changes of a committed batch and makes the next snapshot current.
+    before_commit : callable
+        Called at the end of each transaction; one that raises keeps it from being committed.
     max_batch, max_waiting : int
         Writes in one commit; writes that may wait before `Overloaded` is raised.
     """
@@ -74,6 +76,7 @@ class Writer(threading.Thread):
         connection: apsw.Connection,
         publish: Callable[[list[Change]], None],
         *,
+        before_commit: Callable[[], None] = lambda: None,
         max_batch: int,
         max_waiting: int,
     ) -> None:
@@ -82,6 +85,7 @@ class Writer(threading.Thread):
         self.commits = 0
         self._connection = connection
         self._publish = publish
+        self._before_commit = before_commit
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._gathered: list[_Waiting] = []
@@ -218,6 +222,7 @@ class Writer(threading.Thread):
         n_before = connection.total_changes()
         connection.execute("BEGIN IMMEDIATE")
         changes = [change for waiting in batch for change in apply(waiting)]
+        self._before_commit()
         connection.execute("COMMIT")
         self.commits += connection.total_changes() != n_before  # else nothing was written
         return changes

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
-from brain_daemon.store import fulltext, graph, vectors
+from brain_daemon.store import fulltext, graph, usage, vectors
 
 FORGOTTEN_HASH = bytes(32)  # of a document that lost a chunk: no text has it
 
@@ -66,6 +66,7 @@ def put(
     writer: Mapping[str, Any],
     stored_at_us: int,
     first_revision: int = 1,
+    quota_bytes: int | None = None,
 ) -> PutResult:
     """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
 
@@ -85,6 +86,8 @@ def put(
         UTC microseconds since the epoch.
     first_revision : int
         Of a new document; an import carries on the count.
+    quota_bytes : int, optional
+        What its owner may have stored at most, as `usage.charge` counts.
 
     Returns
     -------
@@ -95,6 +98,8 @@ def put(
     ------
     ValueError
         The document has no chunk, or a vector is not int8; before anything was written.
+    QuotaExceeded
+        Its owner would have more stored than ``quota_bytes``; before anything was written.
     """
     if not document.chunks:
         raise ValueError("a document without chunks is not stored")
@@ -105,7 +110,7 @@ def put(
     if document.uri is not None:
         found = conn.execute(
             "SELECT id, uri, revision, content_hash, title, EXISTS (SELECT 1 FROM chunk "
-            "WHERE document_id = document.id AND flagged) FROM document "
+            "WHERE document_id = document.id AND flagged), n_bytes FROM document "
             "WHERE uri = ? AND owner = ? AND domain = ?",
             (document.uri, tags.owner, tags.domain),
         ).fetchone()
@@ -121,7 +126,10 @@ def put(
 
     sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
     stored_vectors = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
-    row = _row(document, writer, stored_at_us)
+    n_bytes = usage.charge(document)
+    if quota_bytes is not None:
+        usage.check(conn, tags.owner, n_bytes - (found[6] if found else 0), quota_bytes)
+    row = _row(document, writer, stored_at_us, n_bytes)
     removed: list[int] = []
     touched: list[int] = []
     flagged = [chunk.flagged for chunk in document.chunks]
@@ -238,14 +246,21 @@ def remove_chunk(conn: apsw.Connection, chunk_id: int) -> Removal:
 
     The document's hash is cleared: the same content stored again is a new revision, whole.
     """
-    row = conn.execute("SELECT document_id FROM chunk WHERE id = ?", (chunk_id,)).fetchone()
+    row = conn.execute(
+        "SELECT document_id, octet_length(text) + octet_length(heading_path) FROM chunk "
+        "WHERE id = ?",
+        (chunk_id,),
+    ).fetchone()
     if row is None:
         return Removal([], [])
-    document_id = row[0]
+    document_id, n_bytes = row
     if _chunk_ids(conn, document_id) == [chunk_id]:
         return remove(conn, document_id)
     touched = _delete_chunks(conn, [chunk_id])
-    conn.execute("UPDATE document SET content_hash = ? WHERE id = ?", (FORGOTTEN_HASH, document_id))
+    conn.execute(
+        "UPDATE document SET content_hash = ?, n_bytes = max(0, n_bytes - ?) WHERE id = ?",
+        (FORGOTTEN_HASH, n_bytes + usage.CHUNK_BYTES, document_id),
+    )
     return Removal([chunk_id], graph.prune(conn, touched))
 
 
@@ -253,19 +268,20 @@ _COLUMNS = (
     "owner, domain, title, content_hash, source, access_scope, node_kind, lawful_basis, region, "
     "pii, created_at, expires_at, thread, seq, writer_uid, writer_pid, writer_name, stored_at"
 )
+_WRITTEN = f"{_COLUMNS}, n_bytes"
 _INSERT = (
-    f"INSERT INTO document({_COLUMNS}, revision, id, uri) "
-    f"VALUES ({'?, ' * (_COLUMNS.count(',') + 1)}?, ?, ?)"
+    f"INSERT INTO document({_WRITTEN}, revision, id, uri) "
+    f"VALUES ({'?, ' * (_WRITTEN.count(',') + 1)}?, ?, ?)"
 )
 _UPDATE = (
-    f"UPDATE document SET revision = revision + 1, {_COLUMNS.replace(',', ' = ?,')} = ? "
+    f"UPDATE document SET revision = revision + 1, {_WRITTEN.replace(',', ' = ?,')} = ? "
     "WHERE id = ?"
 )
 _SELECT = f"SELECT id, uri, revision, {_COLUMNS} FROM document"
 
 
 def _row(
-    document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int
+    document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int, n_bytes: int
 ) -> tuple[Any, ...]:
     tags = document.tags
     return (
@@ -287,6 +303,7 @@ def _row(
         writer["pid"],
         writer["name"],
         stored_at_us,
+        n_bytes,
     )
 
 

@@ -88,6 +88,11 @@ _AGREEMENTS = (
         "WHERE id NOT IN (SELECT id FROM chunk)",
     ),
     (
+        "owners have more or less stored than is counted for their quota",
+        "SELECT count(*) FROM (SELECT owner, sum(n_bytes) AS n FROM document GROUP BY owner) "
+        "JOIN usage USING (owner) WHERE usage.n_bytes <> n",
+    ),
+    (
         "documents have no chunk",
         "SELECT count(*) FROM document "
         "WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE document_id = document.id)",

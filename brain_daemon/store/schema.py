@@ -11,7 +11,7 @@ from collections.abc import Callable
 import apsw
 
 from brain_daemon.errors import ModelMismatch, SchemaTooNew, StoreDegraded
-from brain_daemon.store import fulltext, meta, vectors
+from brain_daemon.store import fulltext, meta, usage, vectors
 
 APPLICATION_ID = 0x42524E44  # "BRND", shown by file(1)
 
@@ -121,8 +121,43 @@ def _duplicates(conn: apsw.Connection) -> None:
     conn.execute("CREATE INDEX document_content ON document (content_hash)")
 
 
+# What an owner has stored, kept true by triggers so that no way of writing can pass it by.
+_USAGE = f"""
+ALTER TABLE document ADD COLUMN n_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE document SET n_bytes = octet_length(title) + octet_length(uri) + (
+    SELECT sum(octet_length(text) + octet_length(heading_path) + {usage.CHUNK_BYTES})
+    FROM chunk WHERE document_id = document.id
+);
+CREATE TABLE usage (
+    owner TEXT PRIMARY KEY,
+    n_bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO usage SELECT owner, sum(n_bytes) FROM document GROUP BY owner;
+
+CREATE TRIGGER usage_insert AFTER INSERT ON document BEGIN
+    INSERT INTO usage VALUES (new.owner, new.n_bytes)
+    ON CONFLICT (owner) DO UPDATE SET n_bytes = n_bytes + new.n_bytes;
+END;
+CREATE TRIGGER usage_update AFTER UPDATE OF n_bytes ON document BEGIN
+    UPDATE usage SET n_bytes = n_bytes + new.n_bytes - old.n_bytes WHERE owner = new.owner;
+END;
+CREATE TRIGGER usage_delete AFTER DELETE ON document BEGIN
+    UPDATE usage SET n_bytes = n_bytes - old.n_bytes WHERE owner = old.owner;
+END;
+"""
+
+
+def _usage(conn: apsw.Connection) -> None:
+    conn.execute(_USAGE)
+
+
 # Migration n (from 1) brings schema n - 1 to n. Never edit one that was released: append.
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (_first, _quarantine, _duplicates)
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
+    _first,
+    _quarantine,
+    _duplicates,
+    _usage,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

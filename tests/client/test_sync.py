@@ -322,6 +322,6 @@ def test_the_named_methods_call_what_they_are_named_after(serving: Serving) -> N
         assert called == name or called.replace(".", "_") == name
     writes = {"remember", "ingest_markdown", "forget", "reindex", "compact", "backup"}
     writes |= {"link", "unlink", "decay_extend", "quarantine_release", "quarantine_delete"}
-    writes |= {"quarantine_screen"}
+    writes |= {"quarantine_screen", "policy_reload"}
     assert {n for n in names if n not in {r.replace(".", "_") for r in REPEATABLE}} == writes
     assert not writes & REPEATABLE

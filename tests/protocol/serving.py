@@ -12,8 +12,8 @@ import msgpack
 import uvloop
 
 from brain_daemon.errors import NotFound
+from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.framing import Limits
-from brain_daemon.protocol.peer import PeerCredentials
 from brain_daemon.protocol.server import Server
 
 TIMEOUT_S = 30
@@ -35,9 +35,10 @@ class Serving:
         path: Path,
         limits: Limits | None = None,
         authenticate: Callable[[PeerCredentials], Any] = lambda peer: peer,
+        leave: Callable[[Any], None] = lambda principal: None,
     ) -> None:
         self.path = path
-        self.server = Server(self._dispatch, authenticate, limits)
+        self.server = Server(self._dispatch, authenticate, limits, leave)
         self.calls: list[tuple[str, bool]] = []
         self.cancelled: list[str] = []
         self.held: list[asyncio.Future[Any]] = []
@@ -73,6 +74,14 @@ class Serving:
 
     def start_drain(self, grace_s: float) -> Any:
         return asyncio.run_coroutine_threadsafe(self.server.drain(grace_s), self.loop)
+
+    def readmit(self) -> None:
+        """Judge all connections anew, and wait for it."""
+
+        async def judged() -> None:
+            self.server.readmit()
+
+        asyncio.run_coroutine_threadsafe(judged(), self.loop).result(TIMEOUT_S)
 
     def resolve(self, index: int, result: Any) -> None:
         """Give the result of a held call."""
@@ -112,6 +121,8 @@ class Serving:
             case "hold":
                 self.held.append(self.loop.create_future())
                 return self.held[-1]
+            case "task":
+                return self.loop.create_task(self._task())
             case "fail":
                 raise ERRORS[params["with"]]
             case "fail_later":
@@ -119,6 +130,13 @@ class Serving:
             case "unsendable":
                 return {"n": 2**70}
         raise NotFound(f"there is no method {method}")
+
+    async def _task(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append("task")
+            raise
 
     async def _later(self, params: dict[str, Any]) -> Any:
         await asyncio.sleep(0)

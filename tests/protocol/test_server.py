@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import msgpack
 import pytest
 
 from brain_daemon.errors import Forbidden
+from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.framing import Limits
-from brain_daemon.protocol.peer import PeerCredentials
 from tests.protocol.serving import Serving, answers, request, wait_until
 
 
@@ -47,6 +48,105 @@ def test_a_silent_stranger_is_not_kept(tmp_path: Path) -> None:
     with Serving(tmp_path / "s", limits, authenticate=refuse) as serving, serving.connect() as sock:
         ((_, msgid, error, _),) = answers(sock)
         assert (msgid, error["code"]) == (None, "forbidden")
+
+
+class Door:
+    """Who is let in, by number, until it is shut; and how many are inside."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.inside: list[int] = []
+        self.n_asked = 0
+
+    def authenticate(self, peer: PeerCredentials) -> PeerCredentials:
+        self.n_asked += 1
+        if not self.is_open:
+            raise Forbidden("the door is shut")
+        self.inside.append(self.n_asked)
+        return replace(peer, pid=self.n_asked)
+
+    def leave(self, principal: PeerCredentials) -> None:
+        self.inside.remove(principal.pid)
+
+
+def test_every_principal_leaves_once(tmp_path: Path) -> None:
+    door = Door()
+    with Serving(tmp_path / "s", None, door.authenticate, door.leave) as serving:
+        with serving.connect() as first, serving.connect() as second:
+            for sock in (first, second):
+                sock.sendall(request(1, "ping"))
+                answers(sock, 1)
+            assert door.inside == [1, 2]
+        wait_until(lambda: not door.inside)
+        door.is_open = False
+        with serving.connect() as sock:
+            sock.sendall(request(1, "ping"))
+            answers(sock)
+        wait_until(lambda: serving.server.n_connections == 0)
+        assert door.n_asked == 3
+    assert not door.inside
+
+
+def test_judged_anew_a_connection_goes_on_as_another_or_is_refused(tmp_path: Path) -> None:
+    door = Door()
+    with (
+        Serving(tmp_path / "s", None, door.authenticate, door.leave) as serving,
+        serving.connect() as sock,
+    ):
+        for number, is_open in ((1, True), (2, True), (3, False)):
+            door.is_open = is_open
+            if number > 1:
+                serving.readmit()
+            sock.sendall(request(number, "principal") + request(9, "ping"))
+            if is_open:
+                (_, _, _, (asked, *_)), _ = answers(sock, 2)
+                assert asked == number
+                assert door.inside == [number]
+        (_, msgid, error, _), last = answers(sock)
+        assert (msgid, error["message"], last[1]) == (3, "the door is shut", None)
+        assert not door.inside
+        serving.readmit()  # who was refused is not asked about again
+        assert door.n_asked == 3
+
+
+def test_calls_under_way_are_answered_though_the_door_is_shut(tmp_path: Path) -> None:
+    door = Door()
+    with (
+        Serving(tmp_path / "s", None, door.authenticate, door.leave) as serving,
+        serving.connect() as sock,
+    ):
+        sock.sendall(request(1, "hold"))
+        wait_until(lambda: len(serving.held) == 1)
+        door.is_open = False
+        serving.readmit()
+        sock.sendall(request(2, "ping"))
+        (refused, last) = answers(sock, 2)
+        assert (refused[1], refused[2]["code"], last[1]) == (2, "forbidden", None)
+        serving.resolve(0, "done")
+        assert answers(sock) == [[1, 1, None, "done"]]
+
+
+def test_who_is_refused_in_silence_is_closed_in_time(tmp_path: Path) -> None:
+    door = Door()
+    limits = Limits(message_timeout_s=0.1)
+    with (
+        Serving(tmp_path / "s", limits, door.authenticate, door.leave) as serving,
+        serving.connect() as sock,
+    ):
+        sock.sendall(request(1, "ping"))
+        answers(sock, 1)
+        door.is_open = False
+        serving.readmit()
+        ((_, msgid, error, _),) = answers(sock)
+        assert (msgid, error["code"]) == (None, "forbidden")
+
+
+def test_a_task_is_cancelled_with_its_client(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s") as serving:
+        with serving.connect() as sock:
+            sock.sendall(request(1, "task"))
+            wait_until(lambda: ("task", False) in serving.calls)
+        wait_until(lambda: serving.cancelled == ["task"])
 
 
 def test_a_broken_authenticate_lets_nobody_in(tmp_path: Path) -> None:

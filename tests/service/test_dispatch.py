@@ -13,9 +13,9 @@ import pytest
 from brain_daemon import config
 from brain_daemon.errors import BadRequest, Forbidden, StoreDegraded
 from brain_daemon.model import Principal
+from brain_daemon.policy.rules import ROLES
 from brain_daemon.service import dispatch
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.policy import ROLES
 
 CALLER = Principal(name="alice", uid=1000, gid=1000, pid=1, roles=ROLES)
 
@@ -95,5 +95,5 @@ def test_what_changes_anything_is_no_notification(
 def test_everything_beyond_reading_changes_something() -> None:
     changing = {"remember", "ingest_markdown", "forget", "import", "link", "unlink"}
     changing |= {"decay.extend", "quarantine.release", "quarantine.delete", "quarantine.screen"}
-    changing |= {"reindex", "compact", "backup"}
+    changing |= {"reindex", "compact", "backup", "policy.reload"}
     assert {name for name, op in dispatch.OPERATIONS.items() if op.writes} == changing

@@ -195,7 +195,7 @@ def test_memory_runs_out_inside_sqlite_at_any_point(tmp_path: Path) -> None:
     refused = 0
     try:
         for step in range(120):
-            apsw.hard_heap_limit(apsw.memory_used() + step * 512)
+            apsw.hard_heap_limit(apsw.memory_used() + step * 1024)
             uri = f"u{step}"
             (outcome,) = appliance.outcomes(put("first " * 2000, uri=uri))
             apsw.hard_heap_limit(0)

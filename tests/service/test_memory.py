@@ -13,9 +13,9 @@ from brain_daemon.errors import StoreDegraded
 from brain_daemon.index import load as index_load
 from brain_daemon.index import snapshot as index_snapshot
 from brain_daemon.model import Principal, StoredChunk
+from brain_daemon.policy.rules import ROLES
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.policy import ROLES
 from brain_daemon.store import chunks, connection, documents
 
 CALLER = Principal(name="alice", uid=1000, gid=1000, pid=1, roles=ROLES)

@@ -9,13 +9,13 @@ from typing import Any
 
 from brain_daemon import config
 from brain_daemon.model import Principal
+from brain_daemon.policy.rules import ROLES
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
-from brain_daemon.service.policy import ROLES
 
 USER_ROLES = frozenset({"reader", "writer"})
 ALICE = Principal("alice", 1000, 1000, 1, USER_ROLES, scopes=("team",))
-BOB = Principal("bob", 1001, 1001, 2, USER_ROLES, scopes=("team",))
+BOB = Principal("bob", 1001, 1001, 2, USER_ROLES, scopes=("team", "board"))
 ADMIN = Principal("root", 0, 0, 3, ROLES)
 
 
