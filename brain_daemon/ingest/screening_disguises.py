@@ -154,6 +154,15 @@ _BASE32 = re.compile(r"[A-Z2-7]{24,}={0,6}")
 _HEX = re.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:\n]?){8,}")
 _HEX_SIGN = re.compile(r"(?:[67][0-9A-Fa-f][ ,:\n]?(?:0x|\\x)?){4}")  # four small letters
 _BINARY = re.compile(r"(?:[01]{8}[ ,\n]?){8,}")
+_ASCII85 = re.compile(r"<~[!-uz\s]{10,}~>")
+_MORSE = re.compile(r"(?:[.-]{1,5}[ /\n]+){11,}[.-]{1,5}")
+_MANY_SIGNALS = 24
+_MORSE_LETTERS = "etianmsurwdkgohvf.l.pjbxcyzq"  # of Morse, by length and with "." before "-"
+_SIGNALS = {
+    format(at + 2, "b")[1:].replace("0", ".").replace("1", "-"): letter
+    for at, letter in enumerate(_MORSE_LETTERS)
+    if letter != "."
+}
 _ESCAPES = re.compile(r"\\u00([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})")
 _ESCAPE_SIGNS = ("&#", "&lt;", "\\u00", "\\x", "%20", "%6", "%7")
 _TOLD = (
@@ -196,6 +205,10 @@ def decoded(text: str, folded: str, encoded: Set[str]) -> Iterator[tuple[str, bo
     found: list[str] = []
     if text.count("6") + text.count("7") >= 4 and _HEX_SIGN.search(text):
         found += _replaced(_HEX, text, _from_hex)
+    if "<~" in text:
+        found += _replaced(_ASCII85, text, _from_ascii85)
+    if text.count("-") + text.count(".") >= _MANY_SIGNALS:
+        found += _replaced(_MORSE, text, _from_morse)
     if text.count("0") + text.count("1") >= 64:
         found += _replaced(_BINARY, text, _from_binary)
     if any(map(_may_be_base64, [word for word in text.split() if len(word) > _LONG])):
@@ -258,3 +271,13 @@ def _from_hex(run: str) -> bytes:
 
 def _from_binary(run: str) -> bytes:
     return bytes(int(octet, 2) for octet in re.findall("[01]{8}", run))
+
+
+def _from_ascii85(run: str) -> bytes:
+    return base64.a85decode(run, adobe=True)
+
+
+def _from_morse(run: str) -> bytes:
+    words = re.split(r"\s*[/\n]\s*| {2,}", run)
+    letters = ("".join(_SIGNALS.get(signal, "") for signal in word.split()) for word in words)
+    return " ".join(letters).encode()

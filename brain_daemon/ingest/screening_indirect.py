@@ -39,12 +39,15 @@ _AI = (
     r"gemini|copilot)"
 )
 _READING = (
-    r"(?:read|pars|process|summari[sz]|index|rank|grad|evaluat|retriev|crawl|review)(?:e?s|ing|e)?"
+    r"(?:read|pars|process|summari[sz]|index|rank|grad|evaluat|retriev|crawl|review|integrat|"
+    r"install|"
+    r"import)(?:e?s|ing|e)?"
 )
 _CHARGE = (
     r"(?:describe|rate|score|rank|recommend|approve|praise|omit|answer|say|vote|accept|fetch|"
     r"follow|"
-    r"ignore|state|report|call|reply|respond|treat|give|award|add|place|mention|open|visit|run)"
+    r"delete|empty|disable|download|install|ignore|state|report|call|reply|respond|treat|give|"
+    r"award|add|place|mention|open|visit|run)"
 )
 _MINE = (  # what only an assistant holds
     r"(?:(?:the |your )?user(?:'s|’s)? (?:\w+ ){0,2}(?:questions?|messages?|inputs?|prompts?|"
@@ -63,8 +66,38 @@ INDIRECT: tuple[tuple[str, int, str, str], ...] = (
      r"(?:instruction|prompt|directive|rule|guideline)"),
     ("override", 2, "@BRIEF + @LAPSED",
      rf"\byour (?:[\w-]+ ){{0,3}}{_BRIEF} (?:{_BE} )?{_LAPSED}"),
-    ("outdated", 1, "yourguid yourpolic yourrules yourinstr + updated",
-     rf"\byour {_RULES} (?:have|has) been (?:updated|changed|rewritten)"),
+    ("outdated", 1, "yourguid yourpolic yourrules yourinstr + updated changed rewritten",
+     rf"\byour {_RULES} (?:have|has) (?:been )?(?:updated|changed|rewritten)\b"),
+    ("outdated", 1, "safetyprotocol safetychecks safetyfilter safetyguid safetymeas safetyrules",
+     r"\bsafety (?:protocols?|checks|filters?|guidelines|measures|rules) (?:are |have been "
+     r")?(?:now )?"
+     r"(?:disabled|off\b|suspended|lifted|deactivated)"),
+    ("allow", 1, "younow younowallow youmustnow youwillnow + allow permit",
+     r"\byou (?:now|must now|will now) (?:allow|permit)\b"),
+    ("new", 1, "override", r"(?:\A|\n)\W*override\s*:"),
+    ("unbound", 1, "unrestrictedresp unrestrictedans withoutrestric",
+     r"\bunrestricted (?:response|answer|output)"),
+    ("override", 2, "developerinstr systeminstr operatorinstr systemmess developermess "
+     "systemrules "
+     "developerandsys systemanddev + @DROP",
+     rf"{START}(?:(?:ignore|disregard|forget|bypass|override) (?:(?:all|any|every|the) "
+     rf")+(?:developer|"
+     r"system|operator)(?: (?:and|or) (?:system|developer|operator))? (?:instructions?|messages?|"
+     r"prompts?|"
+     r"rules))"),
+    ("override", 1, "allrules anyrules allinstr anyinstr allguid anyguid everyrule everyinstr + "
+     "@DROP",
+     rf"{START}(?:(?:ignore|disregard|forget|bypass|override|drop) (?:all|any|every)(?: of)?(?: "
+     rf"the| your)?"
+     r" (?:rules?|instructions?|guidelines?)\b)"),
+    ("override", 2, "instructedto orderedto commandedto requiredto directedto + ignore disregard "
+     "forget "
+     "bypass override",
+     r"\byou are (?:hereby |now )?(?:instructed|ordered|commanded|required|directed) to (?:ignore|"
+     r"disregard|forget|bypass|override)\b"),
+    ("decode", 2, "decodethe decodethis decodeit decodeand decodethen",
+     r"\bdecode\b[^.\n]{0,40}\b(?:and|then) (?:follow|obey|comply|execute (?:it|the instruc|what)|"
+     r"carry (?:it )?out|do (?:exactly )?what (?:it|this|that) says)"),
     ("outdated", 1, "@OURRULES + @LAPSED",
      rf"\b(?:your|normal|usual|all|these|the) (?:[\w-]+ ){{0,2}}{_RULES} (?:{_BE} )?{_LAPSED}"),
     ("override", 2, "@GIVEN + @RULES + @LAPSED countsany countanym",
@@ -166,6 +199,17 @@ INDIRECT: tuple[tuple[str, int, str, str], ...] = (
      rf"\b(?:what|which) (?:\w+ )?{_RULES} (?:did|do|have|has|were) (?:\w+ )?(?:your "
      rf")?(?:developers?|"
      r"makers?|creators?|operators?|designers?) (?:give|gave|given|set|tell|told|write|wrote)"),
+    ("leak", 2, "instructionsyou promptyou guidelinesyou rulesyou + yourdevelop yourmaker "
+     "yourcreator "
+     "youroperator",
+     rf"\b{_RULES}{_GIVEN} by your (?:developers?|makers?|creators?|operators?)\b"),
+    ("leak", 2, "fullsystemprompt entiresystemp wholesystemp completesystemp exactsystemp "
+     "fulldevelop "
+     "thesystemprompt + verbatim wordforword",
+     r"\b(?:print|reveal|output|show|repeat|dump|quot|recit)\w*\b[^.\n]{0,16}\bthe (?:(?:full|"
+     r"entire|"
+     r"whole|complete|exact) )?(?:system prompt|system message|developer message)[^.\n]{0,16}\b"
+     r"(?:verbatim|word for word)"),
     ("leak", 1, "contextwindow", r"\byour (?:\w+ )?context window\b"),
     ("show", 1, "printit", r"\bprint it(?: all| out)?\b"),
     # --- who the reader now is
@@ -222,7 +266,8 @@ INDIRECT: tuple[tuple[str, int, str, str], ...] = (
      r"results?|user|retrieved\w*)>[\s\W]{0,20}(?:<(?:system|instructions?|assistant)>\s*[a-z]|"
      r"system\s*:"
      r"|new instructions?\s*:|assistant\s*:)"),
-    ("spoof", 2, "endofcontext endofdocument endofmemor endofresult endofsearch endofretriev "
+    ("spoof", 2, "endofuser endofcontext endofdocument endofmemor endofresult endofsearch "
+     "endofretriev "
      "endofdata "
      "endofinput contextend documentend",
      r"\b(?:end of (?:the )?(?:\w+ )?(?:context|documents?|memories|data|results|input)|"
@@ -303,6 +348,12 @@ INDIRECT: tuple[tuple[str, int, str, str], ...] = (
      r"[^.\n]{0,24}?\b(?:open|start|begin|end|finish|close|conclude|sign|add|append|prefix)\w*\b"
      r"[^.\n]{0,24}?\b(?:your|every|each|all|any)(?: \w+)? (?:answers?|repl(?:y|ies)|"
      r"responses?)\b"),
+    ("memory", 2, "mustbeincluded mustbeadded mustbeappended mustbeinserted mustbeplaced + "
+     "yougenerat "
+     "youwrite yougive youproduce yousend",
+     r"\bmust be (?:included|added|appended|inserted|placed) (?:in|to|at the end of|into) "
+     r"(?:every|each|"
+     r"all|any)(?: \w+){1,2} (?:that )?you (?:generate|write|give|produce|send)"),
     ("memory", 1, "usersprofile whatyouknow yournotes yourprofile",
      r"\b(?:add to|note in|update|store in|write (?:in)?to|save (?:in|to)) (?:what you know|your "
      r"notes|"
@@ -335,7 +386,7 @@ INDIRECT: tuple[tuple[str, int, str, str], ...] = (
      rf"\b{_AI}\b[^.\n]{{0,24}}? (?:that |which |who )?{_READING} (?:this|these)\b"),
     ("charge", 1, "@AIREAD + @CHARGED",
      rf"\b(?:should|must|shall|are asked to|is asked to|are requested to|is to|are to|have to) "
-     rf"(?:\w+ly )?{_CHARGE}\b"),
+     rf"(?:first |then |always |\w+ly )?{_CHARGE}\b"),
     ("address", 1, "ifyouareaneural ifyouareamachine ifyouareacomputer ifyouareabot "
      "ifyouareaprogram "
      "ifyouareamodel",
@@ -428,7 +479,8 @@ INDIRECT_STEMS = {
         "summarizethis summarizesthis summarizingthis indexthis indexesthis indexingthis "
         "rankthis ranksthis rankingthis gradethis gradesthis gradingthis evaluatethis "
         "evaluatesthis evaluatingthis retrievethis retrievesthis retrievingthis crawlthis "
-        "crawlsthis crawlingthis reviewthis reviewsthis reviewingthis readthese readingthese "
+        "crawlsthis crawlingthis reviewthis reviewsthis reviewingthis readthese integratethis "
+        "integratingthis installthis installingthis importthis importingthis readingthese "
         "processingthese summarisethese summarizethese"
     ),
     "@FORMER": (

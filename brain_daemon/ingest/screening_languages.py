@@ -209,6 +209,20 @@ FOREIGN: tuple[tuple[str, int, str, str], ...] = (
      r"\b(?:repite|copia|muestra|escribe|revela|imprime)\b(?: \w+){0,4}? (?:tu (?:mensaje|prompt) "
      r"del? "
      r"sistema|el (?:mensaje|prompt) del sistema (?:tal cual|completo|palabra))"),
+    ("role", 2, "sinrestric sinlimit sinreglas sinfiltro",
+     r"\b(?:ahora )?eres (?:ahora )?una? (?:ia|asistente|modelo|chatbot)\b[^.\n]{0,16}\bsin "
+     r"(?:ninguna? )?"
+     r"(?:restricci|límite|regla|filtro)"),
+    ("role", 2, "sansrestric sanslimit sansregle sansfiltre sansaucune",
+     r"\b(?:tu es|vous êtes) (?:maintenant |désormais )?une? (?:ia|assistant|"
+     r"modèle)\b[^.\n]{0,16}\b"
+     r"sans (?:aucune? )?(?:restriction|limite|règle|filtre)"),
+    ("role", 2, "senzarestriz senzalimit senzaregol senzafiltr",
+     r"\bsei (?:ora |adesso )?un(?:['’]|a |o )?\s?(?:ia|assistente|modello)\b[^.\n]{0,16}\bsenza "
+     r"(?:restrizioni|limiti|regole|filtri)"),
+    ("role", 2, "ohneeinschr ohneregeln ohnegrenz ohnefilter",
+     r"\bdu bist (?:jetzt|nun|ab sofort) eine? (?:\w+ )?(?:ki|assistent\w*|modell|chatbot)\b[^.\n]"
+     r"{0,16}\bohne (?:jede |alle )?(?:einschränkung|regel|grenze|filter)"),
     ("hide", 1, "alusuario", r"\bno se lo (?:cuentes|digas) al usuario"),
     ("exfiltrate", 1, "contrasen", r"\benvía (?:\w+ ){0,2}contraseñas"),
     ("override", 2, "istruzioni leregole gliordini + pi",
@@ -217,7 +231,8 @@ FOREIGN: tuple[tuple[str, int, str, str], ...] = (
      r"(?:valgono|contano) più|\bnon seguire più (?:le |gli )?(?:istruzioni|regole|ordini) (?:che|"
      r"ricevut|preceden|inizial)"),
     ("leak", 2, "disistema",
-     r"\b(?:ripeti|copia|mostra|scrivi|rivela|stampa)\b(?: \w+){0,4}? il tuo (?:messaggio|prompt) "
+     r"\b(?:ripeti|copia|mostra|scrivi|rivela|stampa)\b(?: \w+){0,4}? (?:il tuo|le tue) "
+     r"(?:messaggio|prompt|istruzioni) "
      r"di "
      r"sistema"),
     ("override", 2, "instrucoes asregras asordens + mais",

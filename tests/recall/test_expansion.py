@@ -137,6 +137,15 @@ def test_words_come_from_visible_rows_only(filled: Memories) -> None:
     assert [term["term"] for term in theirs["terms"]] == ["xylothequ"]
 
 
+def test_words_come_only_from_hits_of_both_lists(filled: Memories) -> None:
+    """What is merely near may be about anything: its words would lead astray."""
+    for uri in ("near", "nearer"):
+        filled.add("gyrfalcon hoods", uri=uri, embedding=filled.model.embed(Q))
+    told = recall(filled, Q)["expansion"]
+    assert [term["term"] for term in told["terms"]] == ["falconri", "glove"]
+    assert len(told["feedback"]) == 1
+
+
 def test_an_exclusion_holds_in_the_second_pass(filled: Memories) -> None:
     assert uris(recall(filled, f"{Q} -leather")) == ["answer"]
     assert recall(filled, f"{Q} -leather")["expansion"]["fired"]
