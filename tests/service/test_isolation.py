@@ -146,6 +146,18 @@ def test_no_answer_tells_of_it(without: World, with_secrets: World) -> None:
         assert found == expected
 
 
+@pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "quarantine"])
+def test_documents_are_ones_own_in_ones_domains(tmp_path: Path, kind: str) -> None:
+    world = filled(tmp_path / "listed")
+    hide(world, kind)
+    assert world.call("documents", ME, uri_prefix="secret")["documents"] == []
+    first = world.call("documents", ME, limit=5)
+    assert [d["uri"] for d in first["documents"]] == [f"own {i}" for i in range(5)]
+    rest = world.call("documents", ME, after=first["next"])["documents"]
+    assert len(rest) == len(OWN) - 5
+    world.close()
+
+
 def test_those_who_may_see_it_do(tmp_path: Path) -> None:
     """Else the test above would show nothing."""
     world = filled(tmp_path / "seen")
