@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -16,6 +16,16 @@ TEXT = (ROOT / "docs" / "recall.md").read_text()
 MEMORIES = [json.loads(line) for line in re.findall(r"^\{.*\}$", TEXT, re.M)]
 FIELDS = re.findall(r"^\| `(\w+)` \| `{1,2}(\{.*\})`{1,2} \| (.*?) \| (.*?) ?\|$", TEXT, re.M)
 DECISIONS = re.findall(r"^\| `(\w+)` \| `(\{.*\})`(.*) \|$", TEXT.split("## Decisions")[1], re.M)
+# What shows that a field did its work where the hits do not.
+EFFECTS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "provenance": lambda answer: "provenance" not in answer["hits"][0],
+    "trace": lambda answer: bool(answer["trace_id"]),
+    "render": lambda answer: "> Ana moved to Lisbon" in answer["render"]["text"],
+    "max_context_tokens": lambda answer: 0 < answer["render"]["tokens"] <= 200,
+    "graph": lambda answer: answer["legs"]["graph"]["reason"] == "disabled by request",
+    "expand": lambda answer: answer["expansion"]["reason"] == "disabled by request",
+    "min_relevance": lambda answer: {hit["relevance"] for hit in answer["hits"]} == {"high"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +50,11 @@ def test_an_example_finds_what_it_says(
 ) -> None:
     params: dict[str, Any] = json.loads(request_)
     assert field in params
-    found = [hit["uri"] for hit in filled.recall(**params)["hits"]]
+    answer = filled.recall(**params)
+    found = [hit["uri"] for hit in answer["hits"]]
     assert found[: len(first.split())] == first.split() != []
     assert set(found).isdisjoint(absent.split())
+    assert EFFECTS.get(field, bool)(answer)
 
 
 @pytest.mark.parametrize(("decision", "request_", "where"), DECISIONS)
