@@ -111,23 +111,23 @@ def pool(const table_type[:, ::1] table, const id_type[::1] ids, const float[::1
         return output
     cdef float[::1] total = output
     cdef const float *factors = &weights[0] if weights is not None and n_tokens > 0 else NULL
-    with nogil:
-        for i in range(n):
-            if ids[i] < 0 or ids[i] >= n_tokens:
-                outside = i
-                break
-            weight = factors[ids[i]] if factors != NULL else <float>1
-            if table_type is int8_t:
-                brain_add_row_int8(&total[0], &table[ids[i], 0], weight, dim)
-            else:
-                brain_add_row_float(&total[0], &table[ids[i], 0], weight, dim)
-        if outside < 0:
-            for j in range(dim):
-                total[j] = total[j] / divisor
-                squares += <double>total[j] * total[j]
-            divisor = <float>sqrt(squares) + <float>1e-32
-            for j in range(dim):
-                total[j] = total[j] / divisor
+    # Shorter than what it costs to give the interpreter away and wait for it.
+    for i in range(n):
+        if ids[i] < 0 or ids[i] >= n_tokens:
+            outside = i
+            break
+        weight = factors[ids[i]] if factors != NULL else <float>1
+        if table_type is int8_t:
+            brain_add_row_int8(&total[0], &table[ids[i], 0], weight, dim)
+        else:
+            brain_add_row_float(&total[0], &table[ids[i], 0], weight, dim)
+    if outside < 0:
+        for j in range(dim):
+            total[j] = total[j] / divisor
+            squares += <double>total[j] * total[j]
+        divisor = <float>sqrt(squares) + <float>1e-32
+        for j in range(dim):
+            total[j] = total[j] / divisor
     if outside >= 0:
         raise ValueError(f"id {ids[outside]} is outside a table of {n_tokens} rows")
     return output

@@ -15,6 +15,7 @@ import numpy as np
 cdef enum:
     MAX_PIECE_BYTES = 256
     MAX_WORD_BYTES = 4096
+    SHORT_BYTES = 16384              # read sooner than the interpreter is given away and back
 
 ctypedef struct piece:
     uint32_t tag                     # of its hash, never 0; 0 = a free slot
@@ -107,8 +108,11 @@ cdef class WordPiece:
             return np.empty(0, np.int32)
         output = np.empty(n_bytes, np.int32)
         cdef int32_t[::1] ids = output
-        with nogil:
+        if n_bytes < SHORT_BYTES:
             n_ids = self.read(data, n_bytes, &ids[0])
+        else:
+            with nogil:
+                n_ids = self.read(data, n_bytes, &ids[0])
         return output[:n_ids]
 
     cdef size_t add(self, const char *text, Py_ssize_t n_bytes, bint is_inner, int32_t id,
