@@ -7,6 +7,7 @@ reading words by pieces (``_ext``), the table (``embedding.model``).
 import json
 import os
 import re
+import unicodedata
 from itertools import groupby
 from typing import Any
 
@@ -21,6 +22,16 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 _CACHE_ENTRIES = 5_000
 _CACHED_CHARS = 40  # longer words hardly ever repeat
 _PREFIX = "##"  # of a piece that continues a word
+_UNCASED = {
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+_IDEOGRAPHS = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
+    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
 
 Ids = npt.NDArray[np.int32]
 
@@ -28,9 +39,10 @@ Ids = npt.NDArray[np.int32]
 class TextTokenizer:
     """The tokenizer of a static model. Thread-safe under the GIL.
 
-    A BERT tokenizer is read from its file and carried out here: ASCII text by the kernel alone, of
-    other words the normal form comes from the tokenizers library and is remembered (of at most
-    5,000 words). Any other tokenizer is the library's, which takes ten times the memory.
+    A BERT tokenizer is read from its file and carried out here: ASCII text by the kernel alone,
+    other words by their normal form, of which at most 5,000 are remembered. The tokenizers library,
+    which takes ten times the memory, is asked only for characters that came to Unicode later, and
+    for other kinds of tokenizers.
 
     Parameters
     ----------
@@ -119,6 +131,7 @@ class _Bert:
             normalizer["lowercase"],
         )
         self._normalizer = {key: value for key, value in normalizer.items() if key != "type"}
+        self._is_uncased = self._normalizer == _UNCASED
         self._added = added
         # Of two that begin at one place the longer one.
         contents = sorted(added, key=len, reverse=True)
@@ -178,6 +191,8 @@ class _Bert:
         return found
 
     def _normalized(self, word: str) -> list[str]:
+        if self._is_uncased and all(map(_is_settled, word)):
+            return _uncased(word)
         # The library is big: a process that meets no such word does without.
         from tokenizers.normalizers import BertNormalizer
         from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -188,3 +203,34 @@ class _Bert:
 
 def _is_plain(word: str) -> bool:
     return word.isascii() and word.isprintable()
+
+
+def _is_settled(char: str) -> bool:
+    """Whether every version of Unicode that a library may have says the same of a character.
+
+    A symbol that came later is nothing to an older version: neither of the two changes it.
+    """
+    if char.isascii():
+        return char.isprintable()
+    first, now = unicodedata.ucd_3_2_0.category(char), unicodedata.category(char)
+    return char != "\x85" and (first == now != "Cn" or (first, now) == ("Cn", "So"))
+
+
+def _uncased(word: str) -> list[str]:
+    """Give what `_UNCASED` and BERT's splitting make of settled characters."""
+    kept = "".join([_spaced(char) for char in word])
+    bare = [c for c in unicodedata.normalize("NFD", kept) if unicodedata.category(c) != "Mn"]
+    return "".join([_parted(c) for char in bare for c in char.lower()]).split()
+
+
+def _spaced(char: str) -> str:
+    if char.isspace():
+        return " "
+    if char == "\ufffd" or unicodedata.category(char)[0] == "C":
+        return ""
+    return f" {char} " if _IDEOGRAPHS.match(char) else char
+
+
+def _parted(char: str) -> str:
+    is_mark = unicodedata.category(char)[0] == "P" or (char.isascii() and not char.isalnum())
+    return f" {char} " if is_mark else char

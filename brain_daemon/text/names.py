@@ -11,7 +11,7 @@ _KEPT_AT_END = "#"
 _EDGE_SYMBOLS = "`^~"  # symbols to Unicode, quotation or emphasis in text
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def entity_key(name: str) -> str:
     """Fold a name: compatibility forms, case, white space, invisible characters, edge punctuation.
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,17 @@ def bert() -> Tokenizer:
     return tokenizer
 
 
+@pytest.fixture(scope="module")
+def ours() -> TextTokenizer:
+    return TextTokenizer(DATA, None)
+
+
 @given(st.one_of(st.text(), st.text(trouble)))
-@settings(max_examples=500)
-def test_words_one_by_one_are_the_text_as_a_whole(bert, text):
-    tokenizer = TextTokenizer(DATA, None)
+@settings(max_examples=500, deadline=None)
+def test_words_one_by_one_are_the_text_as_a_whole(bert, ours, text):
+    ours._encode.__self__._cache.clear()
     for _ in ("fresh", "remembered"):
-        assert tokenizer.ids(text).tolist() == expected(bert, text, 1)
+        assert ours.ids(text).tolist() == expected(bert, text, 1)
 
 
 def test_words_that_are_not_plain_are_remembered_up_to_a_bound(bert):
@@ -57,14 +63,28 @@ def test_words_that_are_not_plain_are_remembered_up_to_a_bound(bert):
         assert 0 < len(remembered) <= 5_000
 
 
-def test_a_process_that_meets_plain_words_only_does_without_the_library():
+def test_every_character_is_read_as_the_library_reads_it(bert):
+    tokenizer = TextTokenizer(DATA, None)
+    characters = [chr(c) for c in range(0x30000) if not 0xD800 <= c < 0xE000]
+    words = [f"a{c}Be{c}" for c in characters if unicodedata.category(c) != "Cn"]
+    for start in range(0, len(words), 5_000):
+        part = words[start : start + 5_000]
+        encodings = bert.encode_batch_fast(part, add_special_tokens=False)
+        for word, encoding in zip(part, encodings, strict=True):
+            known = [token_id for token_id in encoding.ids if token_id != 1]
+            assert tokenizer.ids(word).tolist() == known, word
+
+
+def test_a_process_that_meets_well_known_characters_only_does_without_the_library():
     program = """
 import sys
 from brain_daemon.embedding.model import StaticModel
 model = StaticModel.load()
 assert model.embed("plain words, (and) code_names\\n\\tof ASCII").any()
 assert "tokenizers" not in sys.modules
-assert model.embed("naïve").any()
+assert model.embed("naïve “quotes” — Ελλάς, 成语, ключ, 🎉").any()
+assert "tokenizers" not in sys.modules
+assert model.embed("\u1fbf\U00011f00").any() is not None
 assert "tokenizers" in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
