@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -258,6 +259,30 @@ def test_what_cannot_be_met_is_told(memories: Memories) -> None:
         "status": "skipped",
         "reason": "no visible chunk meets lex",
     }
+
+
+@pytest.mark.parametrize(
+    ("lex", "terms"),
+    [
+        ({"phrases": ["mind the gap"]}, ["mind", "gap"]),
+        ({"code": ["grammar::fa"]}, ["grammar", "fa", "grammar::fa"]),
+        ({"terms": ["gap"]}, ["gap"]),
+    ],
+)
+def test_the_words_of_what_must_be_there_are_searched_for(
+    memories: Memories, lex: dict[str, Any], terms: list[str]
+) -> None:
+    wanted = memories.add("mind the gap in grammar::fa", embedding=np.zeros(256, np.float32))
+    answer = memories.recall("weather", lex=lex)
+    assert answer["legs"]["lexical"]["terms"] == ["weather", *terms]
+    (hit,) = answer["hits"]
+    assert (hit["id"], hit["provenance"]["lexical"]["terms"]) == (wanted, terms)
+
+
+def test_what_is_excluded_is_not_searched_for(memories: Memories) -> None:
+    memories.add("mind the gap")
+    answer = memories.recall("mind", lex={"exclude": ["weather"]})
+    assert answer["legs"]["lexical"]["terms"] == ["mind"]
 
 
 def test_terms_of_lex_rank_and_are_not_embedded(memories: Memories) -> None:

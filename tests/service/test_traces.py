@@ -80,6 +80,18 @@ def test_a_trace_tells_the_way_to_the_answer(world: World) -> None:
     assert "moved" not in json.dumps(trace)
 
 
+def test_of_each_list_a_trace_has_the_head(world: World) -> None:
+    for i in range(60):
+        world.remember(f"Ana moved to Lisbon, note {i}", entities=["Ana"])
+    answer = world.call("recall", q="Ana", trace=True)
+    assert {leg["candidates"] for leg in answer["legs"].values()} == {60}
+    ranked = world.call("trace", trace_id=answer["trace_id"])["ranked"]
+    assert [len(ranked[leg]) for leg in ("vector", "lexical", "graph")] == [50, 50, 50]
+    for listed in ranked.values():
+        scores = [score for _, score in listed]
+        assert scores == sorted(scores, reverse=True)
+
+
 def test_nothing_is_kept_unless_asked(world: World) -> None:
     world.remember("Ana moved to Lisbon")
     assert "trace_id" not in world.call("recall", q="Lisbon")
