@@ -103,7 +103,7 @@ def _fresh(hits: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _block(nonce: str, items: Sequence[str]) -> str:
-    inside = defuse("\n\n".join(items))
+    inside = "\n\n".join(items)
     return f"<{_NAME} {nonce}>\n{_NOTICE}\n\n{inside}\n</{_NAME} {nonce}>"
 
 
