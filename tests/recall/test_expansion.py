@@ -158,5 +158,29 @@ def test_words_that_are_everywhere_or_nowhere_else_are_not_added(filled: Memorie
     assert terms == ["falconri"]  # "want" stands in one chunk, "glove" in ten of fifty
 
 
+@pytest.mark.parametrize(
+    ("words", "n_added"), [("hood jess bell lure perch block swivel", 5), ("hood x", 1)]
+)
+def test_few_words_are_added_and_none_of_a_single_letter(
+    filled: Memories, words: str, n_added: int
+) -> None:
+    for uri in ("best", "second"):
+        text = f"kestrel kestrel kestrel {words}"
+        filled.add(text, uri=uri, embedding=filled.model.embed(Q))
+    terms = [t["term"] for t in recall(filled, Q)["expansion"]["terms"]]
+    assert len(terms) == n_added
+    assert "x" not in terms
+
+
+def test_a_word_of_the_question_outweighs_those_that_are_added(filled: Memories) -> None:
+    """Two chunks of the same length: one holds the question's word, one the two added ones."""
+    asked = filled.add("kestrel by day", uri="asked", embedding=-filled.model.embed(Q))
+    answer = recall(filled, Q, k=10, graph=False)
+    assert answer["expansion"]["fired"]
+    ranks = {hit["id"]: hit["provenance"]["lexical"] for hit in answer["hits"]}
+    beyond = next(hit["id"] for hit in answer["hits"] if hit["uri"] == "beyond")
+    assert ranks[asked]["rank"] < ranks[beyond]["rank"]
+
+
 def test_the_tuning_switches_it_off() -> None:
     assert TUNED.expansion_passages == expansion.PASSAGES > 0

@@ -64,6 +64,14 @@ def test_relations_come_with_their_evidence_the_earliest_first(world: World) -> 
     assert (len(cut["relations"]), cut["n_relations"]) == (1, 3)
 
 
+def test_evidence_is_named_up_to_a_bound_and_counted_beyond(world: World) -> None:
+    ids = [state(world, ("Ana", "works_at", "Initech"), uri=f"u{n}") for n in range(20)]
+    (relation,) = world.call("graph.relations", name="Ana")["relations"]
+    assert (relation["chunk_ids"], relation["n_chunks"]) == (ids[:16], 20)
+    (hop,) = world.call("graph.traverse", name="Ana")["reached"][0]["hops"]
+    assert (hop["chunk_ids"], hop["n_chunks"]) == (ids[:16], 20)
+
+
 def test_a_walk_explains_every_hop(world: World) -> None:
     first = state(world, ("Ana", "works_at", "Initech"))
     second = state(world, ("Lisbon", "hosts", "Initech"))
