@@ -29,10 +29,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "daemon": {"service", "policy", "protocol"},
     "evaluation": {"service", "recall", "policy", "text"},
-    # evaluation, policy and audit are loaded by the commands that need no daemon
-    "cli": {"client", "evaluation", "policy", "audit"},
+    # all but the client are loaded by the commands that need no daemon
+    "cli": {"client", "evaluation", "policy", "audit", "store"},
 }
-LEAVES = {"errors", "model", "config", "heap", "timestamps", "params", "paths"}
+LEAVES = {"errors", "model", "config", "heap", "lock", "timestamps", "params", "paths"}
 HOMES = {
     "apsw": {"store", "index", "recall", "service"},  # who passes a connection on names its type
     "sqlite_vec": {"store"},
@@ -46,6 +46,7 @@ HOMES = {
     "rich": {"cli"},
     "ir_measures": {"evaluation"},
     "matplotlib": {"evaluation"},
+    "pyrage": {"store"},
 }
 
 
@@ -102,7 +103,13 @@ def test_sql_is_written_in_the_store_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["brain_daemon.client", "brain_daemon.cli.main", "brain_daemon.cli.evaluation"]
+    "module",
+    [
+        "brain_daemon.client",
+        "brain_daemon.cli.main",
+        "brain_daemon.cli.evaluation",
+        "brain_daemon.cli.restore",
+    ],
 )
 def test_clients_import_neither_numpy_nor_database_nor_model(module: str) -> None:
     heavy = "{'numpy', 'apsw', 'tokenizers', 'safetensors', 'sqlite_vec', 'markdown_it'}"

@@ -251,16 +251,16 @@ def test_a_restored_backup_answers_as_operations_tells_it(tmp_path: Path) -> Non
     daemon = Daemon(tmp_path / "d").start()
     home = tmp_path / "home"
     environment = person(daemon, home)
-    recipe = [b for b in blocks(ROOT / "docs" / "operations.md", "") if "cp ~/" in b]
-    (backup,) = [b for b in blocks(ROOT / "docs" / "operations.md", "") if "brain backup" in b]
+    texts = blocks(ROOT / "docs" / "operations.md", "")
+    (backup,) = [b for b in texts if "brain backup" in b]
+    (restore,) = [b for b in texts if "brain restore" in b]
     with daemon.client() as client:
         client.remember(text="The lighthouse is open in May")
         subprocess.run(["bash", "-ec", backup], env=environment, check=True, timeout=60)
         client.remember(text="A xylophone came later")
     assert daemon.stop() == 0
-    (usual,) = re.findall(r"^cd (\S+)", recipe[0], re.M)
-    script = recipe[0].replace(usual, str(daemon.store))
-    subprocess.run(["bash", "-ec", script], env=environment, check=True, timeout=60)
+    environment["BRAIN_STORE"] = str(daemon.store)
+    subprocess.run(["bash", "-ec", restore], env=environment, check=True, timeout=60)
     daemon.start()
     try:
         with daemon.client() as client:

@@ -118,11 +118,16 @@ def reindex_command(as_json: bool) -> None:
 @command(example="brain backup ~/brain-backup.db")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@click.option("--recipient", help="Encrypt it to this public key of age (age1…).")
 @json_option
-def backup_command(path: Path, overwrite: bool, as_json: bool) -> None:
+def backup_command(path: Path, overwrite: bool, recipient: str | None, as_json: bool) -> None:
     """Write a verified copy of the store to PATH while the daemon goes on."""
     # The daemon's working folder is another one.
-    given = {"path": str(path.absolute()), **({"overwrite": True} if overwrite else {})}
+    given: dict[str, Any] = {"path": str(path.absolute())}
+    if overwrite:
+        given["overwrite"] = True
+    if recipient:
+        given["recipient"] = recipient
     _show("backup", as_json, LONG_TIMEOUT_S, **given)
 
 

@@ -1,7 +1,7 @@
 """``brain``: the group of commands, loaded one module at a time, and its help.
 
 What is here: which command lives in which module. The commands never open the store; each is a
-call or a few to the daemon over its socket.
+call or a few to the daemon over its socket. ``restore`` does, since no daemon may have it open.
 """
 
 import importlib
@@ -45,6 +45,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Look after the store": {
         "backup": "admin",
+        "restore": "restore",
         "export": "transfer",
         "import": "transfer",
         "quarantine": "quarantine",

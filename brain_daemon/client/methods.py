@@ -174,6 +174,6 @@ class Methods(ABC):
         """Give back the space of what was forgotten, and its bytes with it."""
         return self.call("compact")
 
-    def backup(self, path: str) -> Any:
+    def backup(self, path: str, **options: Any) -> Any:
         """Write a verified copy of the store; `path` is the daemon's, absolute."""
-        return self.call("backup", path=path)
+        return self.call("backup", path=path, **options)

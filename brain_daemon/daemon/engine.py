@@ -10,8 +10,8 @@ from contextlib import ExitStack, suppress
 
 from brain_daemon import __version__, config, paths
 from brain_daemon.config import Settings
-from brain_daemon.daemon.lock import FileLock, LockHeld
 from brain_daemon.errors import BadRequest, BrainError, StoreDegraded
+from brain_daemon.lock import FileLock, LockHeld
 from brain_daemon.policy.file import load_default
 from brain_daemon.policy.rules import Policy
 from brain_daemon.service.admission import Admission, told

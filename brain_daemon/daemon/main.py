@@ -24,9 +24,9 @@ from brain_daemon import __version__, config, paths
 from brain_daemon.config import Settings
 from brain_daemon.daemon import logs, sockets, systemd, units
 from brain_daemon.daemon.engine import Engine, load_policy, lock_store
-from brain_daemon.daemon.lock import FileLock, LockHeld
 from brain_daemon.daemon.watchdog import Watchdog
 from brain_daemon.errors import BrainError
+from brain_daemon.lock import FileLock, LockHeld
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.server import Server
 from brain_daemon.service.rebuild import reembed_store

@@ -36,13 +36,17 @@ def load(conn: apsw.Connection, dim: int, generation: int = 0) -> Snapshot:
     Raises
     ------
     StoreDegraded
-        If vectors or terms are not those of exactly the stored chunks.
+        If vectors or terms are not those of exactly the stored chunks, or vectors were zeroed.
     """
     vocabulary = Vocabulary()
     with scan.frozen(conn):
         attributes = scan.attributes(conn)
         vector_ids, matrix, scales = scan.vectors(conn, dim)
         _require_same(attributes.chunk_ids, vector_ids, "vectors")
+        if not np.array_equal(scales != 0.0, matrix.any(axis=1)):
+            raise StoreDegraded(
+                "the store's vectors are damaged: restore a backup with `brain restore`"
+            )
         postings, lengths = _read_terms(conn, vocabulary, attributes.chunk_ids)
         rows = _rows(attributes, lengths)
         graph = _read_graph(conn, rows, attributes.previous_ids)

@@ -20,7 +20,7 @@ from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation, always
 from brain_daemon.service.writer import ExclusiveJob
 from brain_daemon.store import backup as store_backup
-from brain_daemon.store import maintenance, usage
+from brain_daemon.store import checksums, maintenance, usage
 from brain_daemon.text.analyzer import ANALYZER_VERSION
 
 LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
@@ -29,6 +29,7 @@ LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emp
 class BackupParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: str
     overwrite: bool = False
+    recipient: str | None = None
 
 
 class HealthParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -99,7 +100,13 @@ def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[s
     if memory.audit.failure is not None:
         reasons.append(memory.audit.failure)
     if params.deep:
-        reasons += maintenance.integrity_findings(memory.reader())
+        damage = checksums.check_in_use(memory.database).findings
+        reasons += damage + maintenance.integrity_findings(memory.reader())
+    if not memory.reserve.is_held:
+        reasons.append(
+            "the store's disk is full, so only forgetting is accepted: free some space, and "
+            "writing goes on"
+        )
     space = os.statvfs(memory.directory)
     free_bytes = space.f_bavail * space.f_frsize
     if free_bytes < LOW_SPACE_BYTES:
@@ -159,7 +166,9 @@ def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[s
     target = Path(params.path)
     if not target.is_absolute() or "\0" in params.path:
         raise BadRequest(f"path is {params.path!r}; give an absolute path", field="path")
-    return store_backup.backup(memory.reader(), target, overwrite=params.overwrite)
+    return store_backup.backup(
+        memory.reader(), target, overwrite=params.overwrite, recipient=params.recipient
+    )
 
 
 def _log(memory: Memory) -> Path:

@@ -47,7 +47,7 @@ class Deed:
     def watched(self, job: WriteJob | ExclusiveJob) -> WriteJob | ExclusiveJob:
         """Give the job that does the same and tells of it."""
         if isinstance(job, WriteJob):
-            return WriteJob(self._telling(job.apply))
+            return WriteJob(self._telling(job.apply), job.frees)
         run = job.run
 
         def telling(connection: apsw.Connection) -> Any:

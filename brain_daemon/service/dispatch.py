@@ -157,7 +157,10 @@ class Dispatcher:
         try:
             result = operation.run(memory, params, principal)
         except failures.FAILURES as error:
-            raise failures.translate(error) from error
+            told = failures.translate(error)
+            if failures.is_damage(error):
+                memory.note_damage(str(told))
+            raise told from error
         except Forbidden as error:
             self._tell_denied(operation.method, principal, error)
             raise

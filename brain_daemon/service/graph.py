@@ -163,7 +163,7 @@ def unlink(memory: Memory, params: UnlinkParams, principal: Principal) -> WriteJ
             "goes when the text is forgotten, and graph.relations names it"
         )
 
-    return WriteJob(apply)
+    return WriteJob(apply, frees=True)
 
 
 def _find(

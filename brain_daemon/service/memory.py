@@ -12,6 +12,7 @@ from brain_daemon import heap
 from brain_daemon.audit.log import FILE_NAME, AuditLog
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
+from brain_daemon.errors import StoreDegraded
 from brain_daemon.index import load as index_load
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.policy.rules import Policy
@@ -19,7 +20,8 @@ from brain_daemon.service import rebuild
 from brain_daemon.service.admission import Admission
 from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
-from brain_daemon.store import connection, failures, schema
+from brain_daemon.store import checksums, connection, failures, maintenance, schema
+from brain_daemon.store.reserve import Reserve
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
 log = logging.getLogger(__name__)
@@ -42,15 +44,19 @@ class Memory:
         self.settings = settings
         self.started_at = time.monotonic()
         self.directory: Path = settings.store_dir
-        self.database = self.directory / rebuild.DATABASE_NAME
+        self.database = self.directory / connection.DATABASE_NAME
         self.analyzer = Analyzer(settings["language"])
         self.model = StaticModel.load(settings["model"] or None)
         self.traces = Traces()
         self.admission = admission or Admission(Policy.of_own_user())
         self._readers = threading.local()
+        self.reserve = Reserve(self.directory)
         with failures.translated():
-            write_connection = connection.open_writer(self.database)
+            write_connection = self._open_writer()
             try:
+                damage = maintenance.settle(write_connection)
+                if damage.is_treacherous:
+                    raise StoreDegraded(_told(damage))
                 self._prepare(write_connection)
                 self.snapshot: Snapshot = index_load.load(write_connection, self.model.dim)
             except BaseException:
@@ -59,17 +65,31 @@ class Memory:
         self.audit = self.admission.audit = AuditLog(self.directory / FILE_NAME)
         self.writer = Writer(
             write_connection,
+            self.reserve,
             self._publish,
             before_commit=self.audit.sync,
             max_batch=settings["write_batch"],
             max_waiting=settings["write_queue"],
         )
+        if damage.findings:
+            self.note_damage(_told(damage))
         self.reader()  # the event loop's own, while there are descriptors for it
         # The loaded index lives as long as the process: the collector need not walk it.
         gc.collect()
         gc.freeze()
         heap.trim()
+        self.reserve.hold()
         self.writer.start()
+
+    def _open_writer(self) -> apsw.Connection:
+        """Open the file, on a full disk with the room that is kept for forgetting."""
+        try:
+            return connection.open_writer(self.database)
+        except apsw.Error as error:
+            is_full = isinstance(self.reserve.explain(error), apsw.FullError)
+            if not (is_full and self.reserve.release()):
+                raise
+            return connection.open_writer(self.database)
 
     def _prepare(self, write_connection: apsw.Connection) -> None:
         try:
@@ -93,6 +113,12 @@ class Memory:
             self._readers.connection = connection.open_reader(self.database)
             return self._readers.connection
 
+    def note_damage(self, what: str) -> None:
+        """Take no more writes: they would only spread it. What is sound is read as before."""
+        if self.writer.failure is None:
+            log.error("%s", what)
+            self.writer.failure = what
+
     def reload(self, source: apsw.Connection) -> None:
         """Rebuild the snapshot from the store (after re-embedding or a failed advance)."""
         self.snapshot = index_load.load(
@@ -100,7 +126,12 @@ class Memory:
         )
 
     def close(self) -> None:
-        """Commit what waits and close the files."""
+        """Commit what waits, move the log into the file, and close both.
+
+        On the thread that made it, after the threads of the heavy calls have ended.
+        """
+        self.reader().close()  # the writer, closed last, then leaves no log behind
+        del self._readers.connection
         self.writer.stop()
         self.audit.close()
 
@@ -115,3 +146,7 @@ class Memory:
         self.snapshot = following
         if following.needs_rebuild:
             self.reload(self.reader())
+
+
+def _told(damage: checksums.Check) -> str:
+    return f"{'; '.join(damage.findings)}: restore a backup with `brain restore`"

@@ -78,7 +78,7 @@ def delete(memory: Memory, params: QuarantineParams, principal: Principal) -> Wr
         log.info("quarantine: %s deleted chunk %d", principal.name, params.id)
         return {"chunk_ids": removal.chunk_ids}, [Change.removal(removal.chunk_ids)]
 
-    return WriteJob(apply)
+    return WriteJob(apply, frees=True)
 
 
 def screen(memory: Memory, params: ScreenParams, principal: Principal) -> WriteJob | dict[str, Any]:

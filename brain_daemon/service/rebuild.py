@@ -19,8 +19,6 @@ from brain_daemon.ingest import prepare
 from brain_daemon.store import connection, failures, fulltext, scan, schema, vectors
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
-DATABASE_NAME = "brain.db"
-
 EMBED_BATCH = 256
 
 
@@ -46,7 +44,7 @@ def replace_vectors(writer: apsw.Connection, reader: apsw.Connection, model: Sta
 def reembed_store(settings: Settings) -> int:
     """Bring a store that no daemon serves to the model that the settings name."""
     model = StaticModel.load(settings["model"] or None)
-    database = settings.store_dir / DATABASE_NAME
+    database = settings.store_dir / connection.DATABASE_NAME
     if not database.exists():
         raise NotFound(f"there is no store in {settings.store_dir}: check --store")
     with failures.translated(), closing(connection.open_writer(database)) as writer:

@@ -149,7 +149,7 @@ def forget(memory: Memory, params: ForgetParams, principal: Principal) -> WriteJ
         result = {"document_ids": [document.id for document in own], "chunk_ids": chunk_ids}
         return result, [Change.removal(chunk_ids)]
 
-    return WriteJob(apply)
+    return WriteJob(apply, frees=True)
 
 
 def _put(

@@ -18,7 +18,8 @@ import apsw
 
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
-from brain_daemon.store import failures
+from brain_daemon.store import failures, maintenance
+from brain_daemon.store.reserve import Reserve
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +32,12 @@ class WriteJob:
     """A write, already validated and prepared.
 
     ``apply`` runs inside the batch's transaction, perhaps twice, and gives the result for the
-    caller and the changes that the index needs.
+    caller and the changes that the index needs. One that only removes ``frees`` room, so on a full
+    disk it may use what is kept for that.
     """
 
     apply: Callable[[apsw.Connection], tuple[Any, Sequence[Change]]]
+    frees: bool = False
 
 
 @dataclass(slots=True)
@@ -63,6 +66,8 @@ class Writer(threading.Thread):
     ----------
     connection : apsw.Connection
         Used by this thread alone from ``start`` on.
+    reserve : Reserve
+        Of the same folder.
     publish : callable
         Takes the list of changes of a committed batch and makes the next snapshot current.
     before_commit : callable
@@ -74,6 +79,7 @@ class Writer(threading.Thread):
     def __init__(
         self,
         connection: apsw.Connection,
+        reserve: Reserve,
         publish: Callable[[list[Change]], None],
         *,
         before_commit: Callable[[], None] = lambda: None,
@@ -84,6 +90,7 @@ class Writer(threading.Thread):
         self.failure: str | None = None  # once set, no write is accepted again
         self.commits = 0
         self._connection = connection
+        self._reserve = reserve
         self._publish = publish
         self._before_commit = before_commit
         self._max_batch = max_batch
@@ -107,7 +114,7 @@ class Writer(threading.Thread):
             An earlier commit failed in a way that forbids further writes.
         """
         if self.failure is not None:
-            raise StoreDegraded(f"the store takes no writes: {self.failure}; restart the daemon")
+            raise StoreDegraded(f"the store takes no writes: {self.failure}")
         if self._n_waiting >= self._max_waiting:
             raise Overloaded(
                 f"{self._max_waiting} writes are waiting; try again in {RETRY_AFTER_MS} ms",
@@ -167,7 +174,13 @@ class Writer(threading.Thread):
         try:
             self._connection.wal_checkpoint()
         except Exception as error:
-            self._abandon(error)
+            self._abandon(self._reserve.explain(error))
+
+    def _empty_log(self) -> None:
+        try:
+            maintenance.checkpoint(self._connection)
+        except Exception as error:
+            self._abandon(self._reserve.explain(error))
 
     def _batches(self, waiting: list[_Waiting]) -> Iterator[list[_Waiting]]:
         """Cut jobs into what one commit takes, in order; an exclusive job is alone."""
@@ -185,6 +198,29 @@ class Writer(threading.Thread):
             yield batch
 
     def _commit(self, batch: list[_Waiting]) -> None:
+        """Write a batch; on a full disk, what frees room by the room that is kept for it."""
+        if self.failure is not None or self._reserve.hold():
+            self._write(batch)
+        else:
+            for waiting in batch:
+                waiting.error = failures.translate(apsw.FullError())
+        freeing = [
+            waiting
+            for waiting in batch
+            if isinstance(waiting.job, WriteJob)
+            and waiting.job.frees
+            and failures.is_full(waiting.error)
+        ]
+        if freeing and self.failure is None:
+            self._reserve.release()
+            self._empty_log()
+            self._write(freeing)
+            self._empty_log()
+            self._reserve.hold()
+        _resolve(batch)
+
+    def _write(self, batch: list[_Waiting]) -> None:
+        """Write a batch in one transaction."""
         try:
             if self.failure is not None:
                 raise StoreDegraded(f"the store takes no writes: {self.failure}")
@@ -194,14 +230,14 @@ class Writer(threading.Thread):
                 # Rare, so the common case does without savepoints: each makes FTS5 flush.
                 self._connection.execute("ROLLBACK")
                 changes = self._transact(batch, self._apply_in_savepoint)
-        except Exception as error:
+        except Exception as caught:
+            error = self._reserve.explain(caught)
             self._abandon(error)
             for waiting in batch:
                 waiting.error = waiting.error or failures.translate(error)
         else:
             if changes:
                 self._follow(batch, changes)
-        _resolve(batch)
 
     def _follow(self, batch: list[_Waiting], changes: list[Change]) -> None:
         """Let the index follow a commit; one that cannot would answer from the past for ever."""
@@ -209,7 +245,7 @@ class Writer(threading.Thread):
             self._publish(changes)
         except Exception as error:
             log.exception("the index could not follow a commit")
-            self.failure = f"the index could not follow a commit ({error})"
+            self.failure = f"the index could not follow a commit ({error}); restart the daemon"
             for waiting in batch:
                 waiting.error = waiting.error or StoreDegraded(
                     "stored, but not recallable before the daemon is restarted"
@@ -261,7 +297,8 @@ class Writer(threading.Thread):
             if self.failure is not None:
                 raise StoreDegraded(f"the store takes no writes: {self.failure}")
             waiting.result = waiting.job.run(self._connection)  # type: ignore[union-attr]
-        except Exception as error:
+        except Exception as caught:
+            error = self._reserve.explain(caught)
             self._abandon(error)
             waiting.error = failures.translate(error)
         finally:
@@ -278,7 +315,9 @@ class Writer(threading.Thread):
         if isinstance(error, failures.UNSOUND):
             # As PostgreSQL does: after a failed fsync the page cache may have dropped the data
             # and a later success would prove nothing.
-            self.failure = str(error)
+            self.failure = f"{error}; restart the daemon"
+            if failures.is_damage(error):  # or so it looked: SQLite may say so for want of memory
+                self.failure += ", which checks the file, and if need be `brain restore` a backup"
         if not isinstance(error, BrainError):
             log.error("writing failed: %s", error)
 

@@ -11,12 +11,14 @@ from typing import Any
 import apsw
 
 from brain_daemon.errors import BadRequest, Conflict, StoreDegraded
-from brain_daemon.store import connection, maintenance, schema
+from brain_daemon.store import checksums, connection, encryption, maintenance, schema
 
 STEP_PAGES = 4_096
 
 
-def backup(conn: apsw.Connection, target: Path, *, overwrite: bool = False) -> dict[str, Any]:
+def backup(
+    conn: apsw.Connection, target: Path, *, overwrite: bool = False, recipient: str | None = None
+) -> dict[str, Any]:
     """Copy the store as of now, while others write; check the copy; then give it its name.
 
     Parameters
@@ -28,6 +30,8 @@ def backup(conn: apsw.Connection, target: Path, *, overwrite: bool = False) -> d
         In an existing folder. The file appears there whole, with mode 0600, synced to disk.
     overwrite : bool
         Whether an existing regular file may be replaced.
+    recipient : str, optional
+        A public key of age; the file is encrypted to it after it was checked.
 
     Returns
     -------
@@ -39,24 +43,35 @@ def backup(conn: apsw.Connection, target: Path, *, overwrite: bool = False) -> d
     Conflict
         The target exists and ``overwrite`` is false, or another backup to it is under way.
     BadRequest
-        It cannot be written, it is in the store's own folder, or it is no regular file.
+        It cannot be written, it is in the store's own folder, or it is no regular file; or the
+        recipient is no key.
     StoreDegraded
         The copy is not sound; it was removed.
     """
+    if recipient is not None:
+        encryption.parse(recipient)
     try:
         _check_target(conn, target, overwrite)
         partial = target.with_name(f".{target.name}.partial")
         with _claimed(partial):
             expected = _copy(conn, partial)
             _verify(partial, expected)
-            size, digest = _sync(partial)
+            whole = partial
+            if recipient is not None:
+                whole = target.with_name(f".{target.name}.encrypted")
+                _remove(whole)
+                whole.touch(mode=0o600)
+                encryption.encrypt(partial, whole, recipient)
+            size, digest = _sync(whole)
             if overwrite:
-                partial.replace(target)
+                whole.replace(target)
             else:
                 try:
-                    target.hardlink_to(partial)
+                    target.hardlink_to(whole)
                 except FileExistsError:
                     raise _exists(target) from None
+                finally:
+                    _remove(whole)
         _sync_folder(target.parent)
     except OSError as error:
         raise BadRequest(f"cannot write {target}: {error.strerror}") from error
@@ -108,7 +123,9 @@ def _exists(target: Path) -> Conflict:
 
 def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
     conn.execute("BEGIN")
-    copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
+    copy = apsw.Connection(
+        str(partial), flags=apsw.SQLITE_OPEN_READWRITE, vfs=checksums.file_system()
+    )
     try:
         expected = {"schema_version": schema.version(conn), **maintenance.counts(conn)}
         with copy.backup("main", conn, "main") as steps:
@@ -125,7 +142,7 @@ def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
 def _verify(partial: Path, expected: dict[str, int]) -> None:
     copy = connection.open_reader(partial)
     try:
-        findings = maintenance.integrity_findings(copy)
+        findings = maintenance.check_pages(copy).findings + maintenance.integrity_findings(copy)
         found = {"schema_version": schema.version(copy), **maintenance.counts(copy)}
     finally:
         copy.close()

@@ -8,6 +8,9 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
+from brain_daemon.store import checksums
+
+DATABASE_NAME = "brain.db"
 BUSY_TIMEOUT_MS = 5_000
 WRITER_CACHE_KIB = 4_096
 READER_CACHE_KIB = 512  # many readers, few pages each: recall fetches only its final hits
@@ -25,12 +28,14 @@ def open_writer(path: Path | str) -> apsw.Connection:
     Returns
     -------
     apsw.Connection
-        WAL, ``synchronous=FULL``, foreign keys on, deleted bytes overwritten with zeros.
+        WAL, ``synchronous=FULL``, foreign keys on, deleted bytes overwritten with zeros, and a
+        checksum on every page of a new file.
     """
     path = Path(path)
     _create_private(path)
     conn = _open(path, WRITER_CACHE_KIB)
     with _closed_on_failure(conn):
+        checksums.reserve(conn)
         # Before WAL is switched on nothing else may be open; on later starts this reads one page.
         mode = conn.pragma("journal_mode", "wal")
         if mode != "wal":
@@ -79,7 +84,7 @@ def _create_private(path: Path) -> None:
 
 
 def _open(path: Path, cache_kib: int) -> apsw.Connection:
-    conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=checksums.file_system())
     with _closed_on_failure(conn):
         conn.set_busy_timeout(BUSY_TIMEOUT_MS)
         conn.enable_load_extension(True)

@@ -1,11 +1,13 @@
 """Counting, checking and compacting a store. When to do so is the caller's decision."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import apsw
 
 from brain_daemon.errors import StoreDegraded
-from brain_daemon.store import fulltext, vectors
+from brain_daemon.store import checksums, failures, fulltext, vectors
 
 _PLURALS = {
     "document": "documents",
@@ -61,7 +63,7 @@ def integrity_findings(conn: apsw.Connection) -> list[str]:
             number = conn.execute(statement).get
             if number:
                 findings.append(f"{number} {description}")
-    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+    except (*failures.UNSOUND, apsw.SQLError) as error:
         findings.append(f"the file is damaged: {error}")
     finally:
         if own_transaction and conn.in_transaction:  # damage that was met may have ended it
@@ -91,6 +93,15 @@ _AGREEMENTS = (
         "owners have more or less stored than is counted for their quota",
         "SELECT count(*) FROM (SELECT owner, sum(n_bytes) AS n FROM document GROUP BY owner) "
         "JOIN usage USING (owner) WHERE usage.n_bytes <> n",
+    ),
+    (
+        "vectors have a scale without a direction, or a direction without a scale",
+        "SELECT count(*) FROM chunk_vec "
+        "WHERE (scale = 0) != (embedding = zeroblob(length(embedding)))",
+    ),
+    (
+        "vectors are not those of their signs",
+        "SELECT count(*) FROM chunk_vec WHERE bits != vec_quantize_binary(vec_int8(embedding))",
     ),
     (
         "documents have no chunk",
@@ -133,6 +144,51 @@ def compact(conn: apsw.Connection) -> None:
         conn.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
     conn.execute("VACUUM")
     checkpoint(conn)
+
+
+def settle(conn: apsw.Connection) -> checksums.Check:
+    """Move a log that was left over into the file, then check the file's pages.
+
+    Parameters
+    ----------
+    conn : apsw.Connection
+        The writer; nobody else has the file open.
+
+    Notes
+    -----
+    A file without checksums (of an older release) and one whose log has no room are not checked.
+    """
+    try:
+        checkpoint(conn)
+    except (apsw.FullError, apsw.ReadOnlyError):
+        return checksums.Check()
+    return check_pages(conn)
+
+
+def check_pages(conn: apsw.Connection) -> checksums.Check:
+    """Check every page of a file that nobody writes; nothing is wrong with one without checksums.
+
+    Of the zeroed pages those do not count that end a block of vectors: vec0 makes its blocks of
+    zeros. What was lost there shows as vectors without direction (`index.load`).
+    """
+    path = Path(conn.filename)
+    if not checksums.are_on(path):
+        return checksums.Check()
+    check = checksums.check(path)
+    if check.zeroed:
+        try:
+            ends = {row[0] for row in conn.execute(_VECTOR_PAGES)}
+        except failures.UNSOUND:
+            ends = set()
+        check = replace(check, zeroed=[number for number in check.zeroed if number not in ends])
+    return check
+
+
+_VECTOR_PAGES = (
+    "SELECT pageno FROM dbstat WHERE name = 'chunk_vec_vector_chunks00' AND pagetype = 'overflow' "
+    "UNION ALL SELECT pageno FROM dbstat "
+    "WHERE name = 'chunk_vec_vector_chunks01' AND pagetype = 'overflow'"
+)
 
 
 def drop_staged(conn: apsw.Connection) -> None:

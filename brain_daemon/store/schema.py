@@ -11,7 +11,7 @@ from collections.abc import Callable
 import apsw
 
 from brain_daemon.errors import ModelMismatch, SchemaTooNew, StoreDegraded
-from brain_daemon.store import fulltext, meta, usage, vectors
+from brain_daemon.store import checksums, fulltext, meta, usage, vectors
 
 APPLICATION_ID = 0x42524E44  # "BRND", shown by file(1)
 
@@ -151,14 +151,20 @@ def _usage(conn: apsw.Connection) -> None:
     conn.execute(_USAGE)
 
 
+def _checksums(conn: apsw.Connection) -> None:
+    """Nothing but the number, so that no older program writes pages without their checksums."""
+
+
 # Migration n (from 1) brings schema n - 1 to n. Never edit one that was released: append.
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
     _first,
     _quarantine,
     _duplicates,
     _usage,
+    _checksums,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
+CHECKSUMS_SINCE = MIGRATIONS.index(_checksums) + 1
 
 
 class StaleTerms(StoreDegraded):
@@ -200,6 +206,8 @@ def migrate(conn: apsw.Connection) -> int:
             "this file is a database of another program (its application id is "
             f"{application:#x}, not {APPLICATION_ID:#x}): choose another store folder"
         )
+    if found < CHECKSUMS_SINCE:
+        checksums.enable(conn)
     for number in range(found, SCHEMA_VERSION):
         with conn:
             MIGRATIONS[number](conn)

@@ -12,8 +12,8 @@ import pytest
 from brain_daemon import config
 from brain_daemon.client import Client
 from brain_daemon.daemon.engine import Engine
-from brain_daemon.daemon.lock import FileLock
 from brain_daemon.errors import BadRequest, BrainError, SchemaTooNew, StoreDegraded
+from brain_daemon.lock import FileLock
 from tests.daemon.activation import Activated, ask
 from tests.daemon_process import Daemon
 from tests.protocol.serving import wait_until

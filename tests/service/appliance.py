@@ -15,6 +15,7 @@ from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.recall import lexical
 from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
 from brain_daemon.store import connection, documents, fulltext, maintenance, scan, schema, vectors
+from brain_daemon.store.reserve import Reserve
 from brain_daemon.text.analyzer import ANALYZER_VERSION
 from tests.index.stores import ANALYZER, DIM, NOW_US, WRITER, chunk, direction, document
 
@@ -38,7 +39,9 @@ class Appliance:
         except BaseException:
             self.conn.close()
             raise
-        self.writer = Writer(self.conn, self._publish, max_batch=64, max_waiting=1000)
+        self.writer = Writer(
+            self.conn, Reserve(path.parent), self._publish, max_batch=64, max_waiting=1000
+        )
         self.writer.start()
 
     def _publish(self, changes: list[Change]) -> None:

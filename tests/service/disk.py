@@ -4,6 +4,7 @@ SQLite sees no shared memory here, so the one connection holds the file exclusiv
 and checkpoints are the same. Temporary files are passed through: nothing durable is in them.
 """
 
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+
+from brain_daemon.store import checksums
 
 SECTOR_BYTES = 512
 
@@ -27,10 +30,12 @@ class Op:
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, disk: "Disk", name: str | None, filename: Any, flags: list[int]) -> None:
+    def __init__(self, disk: "Disk", path: str | None, filename: Any, flags: list[int]) -> None:
         super().__init__(disk.base, filename, flags)
         self.disk = disk
-        self.name = name
+        self.name = path and Path(path).name
+        # The checksums of pages are written below, so what was written is read there.
+        self.reading = None if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         # SQLite syncs the folder with the first sync of a journal or a log that it opened.
         self.syncs_folder = bool(flags[0] & (apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL))
 
@@ -45,7 +50,8 @@ class _File(apsw.VFSFile):
     def xWrite(self, data: Any, offset: int) -> None:
         self.disk.enter("write")
         super().xWrite(data, offset)
-        self._note("write", offset, data)
+        if self.reading is not None:
+            self._note("write", offset, os.pread(self.reading, len(data), offset))
 
     def xTruncate(self, newsize: int) -> None:
         self.disk.enter("truncate")
@@ -59,6 +65,12 @@ class _File(apsw.VFSFile):
         if self.syncs_folder:
             self._note("sync-folder")
             self.syncs_folder = False
+
+    def xClose(self) -> None:
+        if self.reading is not None:
+            os.close(self.reading)
+            self.reading = None
+        super().xClose()
 
     def xFileSize(self) -> int:
         self.disk.enter("size")
@@ -80,7 +92,7 @@ class Disk(apsw.VFS):
     """
 
     def __init__(self) -> None:
-        self.base = apsw.vfs_names()[0]
+        self.base = checksums.file_system()
         self.log: list[Op] = []
         self.fail: Callable[[str], BaseException | None] | None = None
         super().__init__("disk-under-test", self.base)
@@ -88,7 +100,7 @@ class Disk(apsw.VFS):
     def xOpen(self, name: Any, flags: list[int]) -> _File:
         self.enter("open")
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
-        return _File(self, path and Path(path).name, name, flags)
+        return _File(self, path, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
         self.enter("delete")
@@ -113,18 +125,18 @@ class Disk(apsw.VFS):
 def installed() -> Iterator[Disk]:
     """Let all connections of the block be opened on a new disk."""
     disk = Disk()
-    before = apsw.vfs_names()[0]
+    before = checksums.file_system
 
     def hold(connection: apsw.Connection) -> None:
         connection.pragma("locking_mode", "exclusive")
 
-    apsw.set_default_vfs("disk-under-test")
+    checksums.file_system = lambda: "disk-under-test"
     apsw.connection_hooks.append(hold)
     try:
         yield disk
     finally:
         apsw.connection_hooks.remove(hold)
-        apsw.set_default_vfs(before)
+        checksums.file_system = before
         disk.unregister()
 
 

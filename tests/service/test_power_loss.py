@@ -159,6 +159,7 @@ def check(path: Path, allowed: set[str], *, goes_on: bool) -> None:
     """Start on what the cut left: the state is one that is allowed, and writing goes on."""
     conn = connection.open_writer(path)
     try:
+        assert maintenance.settle(conn).findings == []
         schema.prepare(conn, **FACTS)
         assert picture(conn) in allowed
         assert disagreements(conn, PROBES) == []

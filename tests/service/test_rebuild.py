@@ -29,7 +29,7 @@ def settings(tmp_path: Path) -> config.Settings:
     table.write_bytes(content)
     model, analyzer = StaticModel.load(), Analyzer()
     (tmp_path / "store").mkdir()
-    conn = connection.open_writer(tmp_path / "store" / rebuild.DATABASE_NAME)
+    conn = connection.open_writer(tmp_path / "store" / connection.DATABASE_NAME)
     schema.prepare(
         conn,
         dim=model.dim,
@@ -72,7 +72,7 @@ def test_reembedding_goes_on_where_it_was_interrupted(
         return embed(model, texts)
 
     monkeypatch.setattr(prepare, "embed", interrupted)
-    path = settings.store_dir / rebuild.DATABASE_NAME
+    path = settings.store_dir / connection.DATABASE_NAME
     with pytest.raises(KeyboardInterrupt):
         rebuild.reembed_store(settings)
     old, new = StaticModel.load(), StaticModel.load(settings["model"])
@@ -89,7 +89,7 @@ def test_reembedding_goes_on_where_it_was_interrupted(
 def test_new_vectors_are_the_new_models(settings: config.Settings) -> None:
     rebuild.reembed_store(settings)
     new = StaticModel.load(settings["model"])
-    reader = connection.open_reader(settings.store_dir / rebuild.DATABASE_NAME)
+    reader = connection.open_reader(settings.store_dir / connection.DATABASE_NAME)
     stored = dict(reader.execute("SELECT rowid, embedding FROM chunk_vec"))
     texts = [("Heron 7", (), "the heron number 7 stands in the reeds")]
     ((vector, _),) = prepare.embed(new, texts)
@@ -113,7 +113,7 @@ def test_another_analyser_goes_on_where_it_was_interrupted(
         return analyse(analyzer, title, path, text)
 
     monkeypatch.setattr(prepare, "terms_of", interrupted)
-    path = settings.store_dir / rebuild.DATABASE_NAME
+    path = settings.store_dir / connection.DATABASE_NAME
     analyzer = Analyzer("german")
     for ends in (KeyboardInterrupt, KeyboardInterrupt, None):
         with closing(connection.open_writer(path)) as writer:

@@ -12,6 +12,7 @@ from brain_daemon.errors import NotFound, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
 from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
 from brain_daemon.store import connection
+from brain_daemon.store.reserve import Reserve
 
 
 class Bench:
@@ -23,7 +24,10 @@ class Bench:
         conn = connection.open_writer(path)
         conn.execute("CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
         self.writer = Writer(
-            conn, self.published.append, **{"max_batch": 64, "max_waiting": 1000, **options}
+            conn,
+            Reserve(path.parent),
+            self.published.append,
+            **{"max_batch": 64, "max_waiting": 1000, **options},
         )
 
     def stored(self) -> list[str]:
