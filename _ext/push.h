@@ -60,6 +60,9 @@ typedef struct {
     double leaked;      /* mass that reached nodes without a counting edge */
 } brain_walk;
 
+/* Edges whose targets are looked up while earlier ones are still loading. */
+#define BRAIN_EDGES_AHEAD 32
+
 /* Adjacency entries that a walk keeps room for between calls. */
 #define BRAIN_KEPT_ENTRIES (1 << 20)
 
@@ -171,6 +174,36 @@ static inline int64_t brain_count_edges(const brain_terrain *terrain, int32_t no
     return n;
 }
 
+/* Start to load the edges of the nodes that this round meets first: a walk reads a few bytes
+ * in many places, and waits for memory more than it computes. */
+static inline void brain_walk_prefetch(const brain_walk *walk, const brain_terrain *terrain) {
+    int64_t at, end;
+    for (int32_t slot = walk->head; slot >= 0; slot = walk->states[slot].next)
+        for (ptrdiff_t p = 0; walk->states[slot].start < 0 && p < terrain->n_parts; p++)
+            brain_csr_prefetch(&terrain->parts[p]->sources, (uint32_t)walk->states[slot].node);
+    for (int32_t slot = walk->head; slot >= 0; slot = walk->states[slot].next)
+        for (ptrdiff_t p = 0; walk->states[slot].start < 0 && p < terrain->n_parts; p++) {
+            const brain_edges *part = terrain->parts[p];
+            brain_csr_find(&part->sources, (uint32_t)walk->states[slot].node, &at, &end);
+            if (at == end) continue;
+            __builtin_prefetch(part->targets + at);
+            __builtin_prefetch(part->weights + at);
+            __builtin_prefetch(part->evidence + at);
+        }
+}
+
+/* The same for what is looked up by the targets of some edges. */
+static inline void brain_edges_prefetch(const brain_walk *walk, const brain_terrain *terrain,
+                                        const brain_edges *part, int64_t at, int64_t end) {
+    for (; at < end; at++) {
+        int32_t target = part->targets[at], evidence = part->evidence[at];
+        __builtin_prefetch(walk->slot_of + target);
+        __builtin_prefetch(terrain->factors + target);
+        if (target % 2 == 0) __builtin_prefetch(terrain->visible + target / 2);
+        if (evidence >= 0) __builtin_prefetch(terrain->visible + evidence);
+    }
+}
+
 /* Fetch the counting edges of a node; -1 = no memory.  A hub that has too little mass to be
  * pushed is left after a count of at most twice the edges that its mass would suffice for. */
 static inline int brain_walk_expand(brain_walk *walk, const brain_terrain *terrain,
@@ -200,7 +233,11 @@ static inline int brain_walk_expand(brain_walk *walk, const brain_terrain *terra
     for (ptrdiff_t p = 0; p < terrain->n_parts; p++) {
         const brain_edges *part = terrain->parts[p];
         brain_csr_find(&part->sources, (uint32_t)node, &at, &end);
-        for (; at < end; at++) {
+        for (int64_t ahead = at; at < end; at++) {
+            if (at == ahead) {
+                ahead = at + BRAIN_EDGES_AHEAD < end ? at + BRAIN_EDGES_AHEAD : end;
+                brain_edges_prefetch(walk, terrain, part, at, ahead);
+            }
             float factor = brain_edge_factor(terrain, part, at);
             if (factor == 0) continue;
             int32_t target = brain_walk_slot(walk, part->targets[at]);
@@ -226,6 +263,7 @@ static inline int brain_walk_push(brain_walk *walk, const brain_terrain *terrain
     for (int64_t n_pushes = 0; walk->head >= 0 && n_pushes < max_pushes;) {
         int32_t first = -1, last = -1;
         walk->round++;
+        brain_walk_prefetch(walk, terrain);
         for (int32_t slot = walk->head; slot >= 0; slot = walk->states[slot].next) {
             walk->states[slot].queued = 0;
             if (walk->states[slot].start < 0 && brain_walk_expand(walk, terrain, slot) < 0)
