@@ -7,7 +7,7 @@ decided by the same mask as in every leg. Not here: ranking (`graph`), changing 
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import apsw
@@ -54,6 +54,7 @@ class EntityView:
     snapshot: Snapshot
     mask: Mask
     conn: apsw.Connection
+    _names: dict[int, str] = field(default_factory=dict)  # those that were asked for
 
     def sees(self, chunk_id: int) -> bool:
         """Tell whether a chunk is visible."""
@@ -140,8 +141,11 @@ class EntityView:
 
     def names(self, indices: Collection[int]) -> dict[int, str]:
         """Give names by entity index: the stored spelling to who sees whose it is, else the key."""
-        if not indices:
-            return {}
+        if new := [index for index in indices if index not in self._names]:
+            self._names.update(self._fetch_names(new))
+        return {index: self._names[index] for index in indices}
+
+    def _fetch_names(self, indices: list[int]) -> dict[int, str]:
         graph, rows = self.snapshot.graph, self.snapshot.rows
         ids = {index: int(graph.entity_id[index]) for index in indices}
         is_whole = self.snapshot.is_whole and not rows.n_flagged

@@ -153,7 +153,6 @@ def recall(
         if judged is not None and query.abstain and not judged.assessment.answers:
             judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
         view = EntityView(snapshot, fitting.mask, conn)
-        answer["legs"] = _report(judged.legs if judged else legs, view)
         if query.trace:
             answer["ranked"] = _ranked(judged.legs if judged else legs, snapshot)
         if judged is None:
@@ -176,6 +175,7 @@ def recall(
                     f"none of the {len(judged.fused)} hits is of relevance "
                     f"{query.min_relevance!r} or above"
                 )
+        answer["legs"] = _report(judged.legs if judged else legs, view)
         down = [name for name, leg in legs.by_name().items() if leg.failed]
         if down and not answer["hits"]:
             answer["reason"] = f"without the {' and the '.join(down)} leg: {answer['reason']}"
@@ -482,7 +482,8 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
     paths = [
         legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
     ]
-    names = view.names({node // 2 for path in paths for node in path if node % 2})
+    on_paths = [node // 2 for path in paths for node in path if node % 2]
+    names = view.names({*on_paths, *legs.graph.entities})  # those of the report in one look-up
     expanded = legs.expansion.evidence([hit.row for hit in fused], view.snapshot)
     result = []
     for i, hit, path, of_second_pass in zip(selected, fused, paths, expanded, strict=True):
