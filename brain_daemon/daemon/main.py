@@ -20,7 +20,7 @@ from typing import Any
 import click
 import uvloop
 
-from brain_daemon import __version__, config, paths
+from brain_daemon import __version__, config, heap, paths
 from brain_daemon.config import Settings
 from brain_daemon.daemon import logs, sockets, systemd, units
 from brain_daemon.daemon.engine import Engine, load_policy, lock_store
@@ -68,6 +68,7 @@ def _reader(file: Path | None, flags: Mapping[str, str | None]) -> Callable[[], 
 def serve(file: Path | None, **flags: str | None) -> None:
     """Serve one store on one Unix socket until SIGTERM."""
     faulthandler.enable()  # says where every thread was when the watchdog ended the process
+    heap.map_large_blocks()
     with _exit_codes(), ExitStack() as stack:
         engine = Engine(_reader(file, flags))
         stack.callback(engine.close)

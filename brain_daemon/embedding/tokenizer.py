@@ -213,7 +213,14 @@ def _is_settled(char: str) -> bool:
     if char.isascii():
         return char.isprintable()
     first, now = unicodedata.ucd_3_2_0.category(char), unicodedata.category(char)
-    return char != "\x85" and (first == now != "Cn" or (first, now) == ("Cn", "So"))
+    if first == "Cn":
+        return now == "So"
+    return char == "\xad" or (_matter(first) == _matter(now) and char != "\x85")
+
+
+def _matter(category: str) -> str:
+    """What BERT asks of a character: whether it is punctuation, an accent or no character."""
+    return category if category == "Mn" else category[0] if category[0] in "PC" else ""
 
 
 def _uncased(word: str) -> list[str]:
