@@ -29,7 +29,7 @@ def parse_us(value: object, name: str) -> int:
         raise _bad(value, name)
     try:
         if isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
+            moment = datetime.fromisoformat(value.strip().upper())  # RFC 3339 has t and z, too
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
         else:
