@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("policy", "audit", "protocol"),
     },
     "daemon": {"service", "policy", "protocol"},
-    "evaluation": {"service", "recall", "policy", "text"},
+    "evaluation": {"service", "recall", "store", "policy", "text"},
     # all but the client are loaded by the commands that need no daemon
     "cli": {"client", "evaluation", "policy", "audit", "store"},
 }

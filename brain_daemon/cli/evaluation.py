@@ -15,6 +15,8 @@ from brain_daemon.cli import exits
 from brain_daemon.cli.command import command, fail_on_file, json_option
 from brain_daemon.cli.output import console, print_json, safe, table
 
+_NAMED = 5  # of the ids that lead nowhere
+
 
 @command(example="brain eval beir/scifact --png scifact.png")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -87,7 +89,12 @@ def _print_table(report: dict[str, Any]) -> None:
             f"{name}: full fusion {verdict['fusion']:.3f}, best leg {verdict['best']:.3f} "
             f"({verdict['best_leg']}), {verdict['margin']:+.3f}"
         )
+    for file, names in report["unknown"].items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        screen.print(safe(f"{file} speaks of what is not there: {', '.join(names[:_NAMED])}{more}"))
     for document, reason in report["refused"].items():
         screen.print(safe(f"not stored: {document}: {reason}"))
+    for question, reason in report["not_asked"].items():
+        screen.print(safe(f"not asked: {question}: {reason}"))
     if report["flagged"]:
         screen.print(safe(f"in quarantine: {', '.join(report['flagged'])}"))

@@ -13,8 +13,10 @@ from brain_daemon.errors import BrainError
 from brain_daemon.evaluation.collection import Document
 from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ROLES
+from brain_daemon.recall import duplicates
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
+from brain_daemon.store import chunks
 
 _BATCH = 256
 
@@ -23,13 +25,15 @@ _BATCH = 256
 class LoadedCollection:
     """The engine with every document in it.
 
-    ``documents`` leads from a chunk's id to the documents that it stands for; ``refused`` from a
+    ``documents`` leads from a chunk's id to the documents that it stands for; ``copies`` to the
+    first chunk of the same words, which an answer shows in the place of all; ``refused`` from a
     document that the engine did not take to its reason.
     """
 
     memory: Memory
     principal: Principal
     documents: dict[int, list[str]]
+    copies: dict[int, int]
     refused: dict[str, str]
     flagged: list[str]
 
@@ -57,7 +61,7 @@ def _collect(
     documents: Sequence[Document],
     answers: Sequence[dict[str, Any] | BrainError],
 ) -> LoadedCollection:
-    collected = LoadedCollection(memory, principal, {}, {}, [])
+    collected = LoadedCollection(memory, principal, {}, {}, {}, [])
     for document, answer in zip(documents, answers, strict=True):
         if isinstance(answer, BrainError):
             collected.refused[document.id] = answer.message
@@ -66,6 +70,12 @@ def _collect(
             collected.flagged.append(document.id)
         for chunk_id in answer["chunk_ids"]:
             collected.documents.setdefault(chunk_id, []).append(document.id)
+    chunk_ids = list(collected.documents)
+    first: dict[int, int] = {}  # by hash: the texts of a large collection would stay in memory
+    for start in range(0, len(chunk_ids), _BATCH):
+        for chunk in chunks.fetch(memory.reader(), chunk_ids[start : start + _BATCH]):
+            identity = hash(duplicates.identity(chunk))
+            collected.copies[chunk.id] = first.setdefault(identity, chunk.id)
     return collected
 
 

@@ -2,7 +2,7 @@
 
 A leg's list is the one that the fusion gets: made with feedback from the lexical leg, seeded by
 its passages, the lexical one after its second pass. A document stands where the first of its
-chunks stands.
+chunks stands, and copies of one text where the best of them does, as in an answer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from brain_daemon.evaluation.collection import Query
 from brain_daemon.evaluation.loaded import LoadedCollection
 from brain_daemon.recall import fusion, operators, pipeline
 from brain_daemon.recall.pipeline import LEGS
-from brain_daemon.recall.query import QueryDoc
+from brain_daemon.recall.query import decode_query
 from brain_daemon.recall.tuning import TUNED, Tuning
 from brain_daemon.timestamps import now_us
 
@@ -67,10 +67,16 @@ def rank(
     -------
     dict
         By the row's name, ids of documents, best first, each once.
+
+    Raises
+    ------
+    BadRequest
+        It is no question that ``recall`` would take.
     """
     memory = collection.memory
     snapshot = memory.snapshot
-    doc = operators.normalize(QueryDoc(q=query.text, domain=query.domain), memory.analyzer)
+    asked = decode_query({"q": query.text, "domain": query.domain})
+    doc = operators.normalize(asked, memory.analyzer)
     visible = operators.restrict(
         doc.lex,
         snapshot.visible(collection.principal, doc.filters(), now_us()),
@@ -100,6 +106,12 @@ def rank(
         n_listed = sum(len(leg.rows) for leg in of_row.values())
         fused = fusion.fuse(of_row, max(n_listed, 1))
         chunk_ids = [int(snapshot.rows.chunk_id[hit.row]) for hit in fused]
-        found = [document for id_ in chunk_ids for document in collection.documents[id_]]
-        rankings[row.name] = list(dict.fromkeys(found))[:k]
+        rankings[row.name] = _documents(collection, chunk_ids)[:k]
     return rankings
+
+
+def _documents(collection: LoadedCollection, chunk_ids: Sequence[int]) -> list[str]:
+    hits: dict[int, list[str]] = {}
+    for id_ in chunk_ids:
+        hits.setdefault(collection.copies[id_], []).extend(collection.documents[id_])
+    return list(dict.fromkeys(document for of_hit in hits.values() for document in of_hit))

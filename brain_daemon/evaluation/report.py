@@ -1,11 +1,11 @@
 """One evaluation from a folder to its report, and the verdict on the fusion."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from brain_daemon import __version__
+from brain_daemon.errors import BadRequest
 from brain_daemon.evaluation import measure, rankings
 from brain_daemon.evaluation.collection import Collection, read
 from brain_daemon.evaluation.grep import Grep
@@ -41,7 +41,9 @@ def evaluate(
     Returns
     -------
     dict
-        ``collection``, counts, ``settings`` that differ from the defaults, ``measures`` (names in
+        ``collection``, counts, ``unknown`` (by file, what it speaks of and the folder lacks),
+        ``not_asked`` (questions that ``recall`` does not take, with the reason; they count 0),
+        ``settings`` that differ from the defaults, ``measures`` (names in
         order), ``rows`` (``name``, ``legs``, ``figures``) and ``verdict`` for each of the primary
         measures: ``fusion``, ``best_leg``, ``best``, ``margin``, ``holds``.
 
@@ -55,7 +57,7 @@ def evaluate(
     say(f"storing {len(collection.documents):,} documents")
     with loaded(collection.documents) as engine:
         say(f"asking {len(collection.queries):,} questions")
-        found = _ask(engine, collection)
+        found, not_asked = _ask(engine, collection)
         figures = {
             name: measure.measure(collection.qrels, ranking, cutoffs)
             for name, ranking in found.items()
@@ -65,6 +67,8 @@ def evaluate(
             "documents": len(collection.documents),
             "queries": len(collection.queries),
             "relations": collection.n_relations,
+            "unknown": dict(collection.unknown),
+            "not_asked": not_asked,
             **_engine(engine),
             "measures": measure.names(cutoffs),
             "rows": [
@@ -75,15 +79,25 @@ def evaluate(
         }
 
 
-def _ask(engine: LoadedCollection, collection: Collection) -> dict[str, dict[str, list[str]]]:
-    """By row and question, the documents found."""
+def _ask(
+    engine: LoadedCollection, collection: Collection
+) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
+    """By row and question, the documents found; and why questions were not taken."""
     grep = Grep(collection.documents)
-    found: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    found: dict[str, dict[str, list[str]]] = {
+        name: {} for name in ("grep", *(row.name for row in rankings.ROWS))
+    }
+    not_asked = {}
     for query in collection.queries:
         found["grep"][query.id] = grep.rank(query, DEPTH)
-        for name, ranking in rankings.rank(engine, query, DEPTH).items():
+        try:
+            ranked = rankings.rank(engine, query, DEPTH)
+        except BadRequest as error:
+            not_asked[query.id] = error.message
+            continue
+        for name, ranking in ranked.items():
             found[name][query.id] = ranking
-    return found
+    return found, not_asked
 
 
 def _engine(engine: LoadedCollection) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def group(chunks: Sequence[StoredChunk | None]) -> list[tuple[int, list[StoredCh
     groups: dict[tuple[Any, ...], tuple[int, list[StoredChunk]]] = {}
     for position, chunk in enumerate(chunks):
         if chunk is not None:
-            groups.setdefault(_identity(chunk), (position, []))[1].append(chunk)
+            groups.setdefault(identity(chunk), (position, []))[1].append(chunk)
     return list(groups.values())
 
 
@@ -51,7 +51,8 @@ def sources(copies: Sequence[StoredChunk]) -> list[dict[str, Any]]:
     ]
 
 
-def _identity(chunk: StoredChunk) -> tuple[Any, ...]:
+def identity(chunk: StoredChunk) -> tuple[Any, ...]:
+    """Give what copies have in common: the text, and the tags that say what may be done with it."""
     tags = chunk.tags
     return (
         chunk.text,

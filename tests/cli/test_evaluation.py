@@ -64,6 +64,21 @@ def test_a_broken_line_is_named(folder: Path) -> None:
     assert "queries.jsonl, line 1" in result.stderr
 
 
+def test_what_leads_nowhere_is_said(folder: Path) -> None:
+    with (folder / "qrels.tsv").open("a") as stream:
+        stream.writelines(f"q1\tghost{n}\t1\n" for n in range(7))
+    result = brain_eval(str(folder), "--limit-queries", "1")
+    named = "ghost0, ghost1, ghost2, ghost3, ghost4 and 2 more"
+    assert f"qrels.tsv speaks of what is not there: {named}" in " ".join(result.stdout.split())
+
+
+def test_bytes_that_are_no_text_are_no_traceback(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_bytes(b"\xff\xfe\n")
+    result = brain_eval(str(folder))
+    assert result.exit_code == exits.USAGE
+    assert "corpus.jsonl, line 1: not UTF-8" in result.stderr
+
+
 def test_a_picture_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
     result = brain_eval(str(folder), "--png", str(tmp_path / "no" / "where.png"))
     assert result.exit_code == exits.LOCAL_FILE

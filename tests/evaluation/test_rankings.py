@@ -57,6 +57,32 @@ def test_a_document_of_many_chunks_stands_once_where_its_first_stands(
     assert ranking == ["almanac"]
 
 
+def test_copies_of_a_text_stand_where_the_best_does_as_in_an_answer() -> None:
+    twin = "The ferry to Naxos leaves Piraeus at noon."
+    memories = [
+        Document("titled", {"text": twin, "title": "Ferry Naxos noon"}),
+        Document("other", {"text": "A ferry to Naxos at noon", "title": "Ferry"}),
+        Document("bare", {"text": twin}),
+        Document("elsewhere", {"text": twin, "node_kind": "fact"}),
+    ]
+    with loaded(memories) as engine:
+        q = "Naxos ferry noon"
+        hits = answer(engine, q)
+        joined = [engine.documents[source["id"]][0] for hit in hits for source in hit["sources"]]
+        for row in (FULL, ROWS[1]):
+            found = rank(engine, Query("q", q, None), 100)[row.name]
+            assert sorted(found) == ["bare", "elsewhere", "other", "titled"]
+            assert abs(found.index("titled") - found.index("bare")) == 1
+        assert rank(engine, Query("q", q, None), 100)[FULL.name] == joined
+        assert engine.copies[hits[0]["id"]] in engine.documents
+
+
+@pytest.mark.parametrize("q", ["???", "成语 🎉", "\udcff", "x" * 5000, '"', "-a"])
+def test_any_question_is_ranked_or_finds_nothing(engine: LoadedCollection, q: str) -> None:
+    rankings = rank(engine, Query("q", q, None), 100)
+    assert set(rankings) == {row.name for row in ROWS}
+
+
 def test_a_restricted_question_finds_nothing_of_others(
     engine: LoadedCollection, collection: Collection
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from brain_daemon.evaluation.rankings import FULL, ROWS
 from brain_daemon.evaluation.report import evaluate, verdict
+from tests.evaluation.folders import QUERIES, write_jsonl
 
 
 def figures(fusion: float, **legs: float) -> dict[str, dict[str, float]]:
@@ -20,12 +21,36 @@ def test_a_report_has_every_row_and_the_same_every_time(folder: Path) -> None:
     assert report["measures"] == ["nDCG@10", "R@1", "R@10", "MRR"]
     assert (report["documents"], report["queries"], report["relations"]) == (10, 4, 1)
     assert list(report["refused"]) == ["empty"]
+    assert report["unknown"] == {}
     by_name = {row["name"]: row["figures"] for row in report["rows"]}
     assert by_name[FULL.name]["R@10"] == 1.0
     assert by_name["grep"]["R@10"] == 0.75
     assert len(said) == 2
     again = evaluate(folder, cutoffs=(1,))
     assert again == report
+
+
+def test_the_rows_are_grep_each_leg_each_pair_the_fusion_with_and_without_expansion() -> None:
+    names = [row.name for row in ROWS]
+    legs = frozenset({"vector", "lexical", "graph"})
+    assert {row.name for row in ROWS if row.legs == (row.name,)} == legs
+    pairs = {frozenset(row.legs) for row in ROWS if len(row.legs) == 2}
+    assert pairs == {legs - {leg} for leg in legs}
+    assert {"full fusion", "fusion, no expansion", "lexical, no expansion"} <= set(names)
+    assert set(FULL.legs) == legs
+
+
+@pytest.mark.parametrize("text", ["", "  ", "word " * 20_000])
+def test_a_question_that_recall_does_not_take_counts_as_nothing_found(
+    folder: Path, text: str
+) -> None:
+    write_jsonl(folder / "queries.jsonl", [*QUERIES, {"_id": "odd", "text": text}])
+    with (folder / "qrels.tsv").open("a") as stream:
+        stream.write("odd\talgae\t1\n")
+    report = evaluate(folder)
+    assert list(report["not_asked"]) == ["odd"]
+    by_name = {row["name"]: row["figures"] for row in report["rows"]}
+    assert by_name[FULL.name]["R@10"] == 0.8
 
 
 def test_given_relations_can_be_left_out(folder: Path) -> None:
