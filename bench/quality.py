@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.questions import ADVERSARIAL, ANSWERABLE, KINDS, Asked, ask_all
+from bench.questions import ANSWERABLE, KINDS, UNTELLABLE, Asked, ask_all
 from brain_daemon.recall.confidence import THRESHOLD
-from tools.fit_confidence import SETTINGS, auroc
+from tools.fit_confidence import auroc
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "confidence.png"
-DRAWN = ("conversation", "tiny", "cranfield", "scifact", "musique_kg")
+DRAWN = ("conversation", "cranfield", "scifact", "musique_kg", "vault")
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,16 +60,18 @@ def risk_coverage(confidence: Floats, wrong: npt.NDArray[np.bool_]) -> tuple[Flo
 def table(asked: Sequence[Asked]) -> str:
     """Give AUROC, what is answered of each kind, and hits and tiers of the answerable ones."""
     lines = []
-    for setting in SETTINGS:
+    for setting in dict.fromkeys(one.setting for one in asked):
         of = [one for one in asked if one.setting == setting]
-        told = [one for one in of if one.kind != ADVERSARIAL]
+        told = [one for one in of if one.kind not in UNTELLABLE]
         estimate = np.array([_confidence(one) for one in told])
         area = auroc(estimate, np.array([one.kind == ANSWERABLE for one in told]))
         own = [one for one in of if one.kind == ANSWERABLE and _confidence(one) >= THRESHOLD]
+        found = [_confidence(one) >= THRESHOLD for one in of if one.found]
         lines.append(
             f"{setting:13} AUROC {area:.4f}, "
             f"{'; '.join(f'{kind} {share:.3f} of {n}' for kind, share, n in _shares(of))}; "
-            f"relevant in 5 where answered {np.mean([one.found for one in own]):.3f}, tiers of "
+            f"relevant in 5 where answered {np.mean([one.found for one in own]):.3f}, answered "
+            f"where relevant in 5 {np.mean(found or [np.nan]):.3f}, tiers of "
             f"the first hit {_tiers(own)}, otherwise "
             f"{_tiers([one for one in told if one.kind != ANSWERABLE])}"
         )
@@ -79,7 +81,7 @@ def table(asked: Sequence[Asked]) -> str:
 def answered(asked: Sequence[Asked]) -> str:
     """Give what is answered of each kind, the second look included."""
     lines = []
-    for setting in SETTINGS:
+    for setting in dict.fromkeys(one.setting for one in asked):
         shares = []
         for kind in KINDS:
             of = [one for one in asked if one.setting == setting and one.kind == kind]
@@ -99,7 +101,7 @@ def draw(asked: Sequence[Asked], output: Path) -> None:
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.6), dpi=80)
     for setting in DRAWN:
-        told = [one for one in asked if one.setting == setting and one.kind != ADVERSARIAL]
+        told = [one for one in asked if one.setting == setting and one.kind not in UNTELLABLE]
         own = [one for one in told if one.kind == ANSWERABLE]
         for axes, chosen, wrong in (
             (left, told, [one.kind != ANSWERABLE for one in told]),

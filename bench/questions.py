@@ -2,17 +2,21 @@
 
 Made from the tuning collections: a store's own questions; questions about other people's
 conversations and of other collections; nonsense; words of its own and of other texts, as people
-type into a search box. Used to fit and to judge confidence.
+type into a search box; and questions on notes, written by hand (`notes`). Used to fit and to judge
+confidence.
 """
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import notes
+from bench.notes import NoteQuestion
 from brain_daemon.evaluation import collection
 from brain_daemon.evaluation.collection import Document
 from brain_daemon.evaluation.loaded import LoadedCollection, loaded
@@ -23,11 +27,16 @@ from brain_daemon.text.stopwords import STOP_WORDS
 CONVERSATIONS = "locomo_dev"
 TEXTS = ("cranfield", "scifact", "musique_kg")
 ANSWERABLE = "own"
-ADVERSARIAL = "adversarial"  # the same people, a fact that was never told: told apart, not fitted
-KINDS = (ANSWERABLE, "other people", "other collection", "nonsense", ADVERSARIAL)
+ADVERSARIAL = "adversarial"  # the same people, a fact that was never told
+NAMESAKE = "namesake"  # of another conversation, but with the name of one who speaks in this one
+KINDS = (ANSWERABLE, "other people", "other collection", "nonsense", NAMESAKE, ADVERSARIAL)
+UNTELLABLE = (NAMESAKE, ADVERSARIAL)  # nothing on the surface tells them: told apart, not fitted
+HELD_OUT = "documentation"  # the setting that nothing was fitted on
 
 _SEED = 7
 _TINY_SIZES = (1, 3, 10, 30)
+_SMALL_SIZES = (3, 10, 30, 100)
+_NAME = re.compile(r"[^\W\d_]+")
 _NONSENSE_FORMS = (
     "What is the {} of the {}?",
     "When did {} {} the {}?",
@@ -44,8 +53,8 @@ class Asked:
     Attributes
     ----------
     setting : str
-        Kind of store: "conversation", "domain", "lower case", "tiny", "keywords", or the name of
-        a collection.
+        Kind of store: "conversation", "domain", "lower case", "tiny", "small", "keywords",
+        "vault", `HELD_OUT`, or the name of a collection.
     kind : str
         One of `KINDS`.
     group : str
@@ -91,7 +100,12 @@ class _Asker:
     def __init__(self, data: Path, rescue: bool) -> None:
         self._random = random.Random(_SEED)
         self._abstain = rescue
+        self._vault = {path.name: path for path in sorted((data / "vault").rglob("*.md"))}
         self._sources = {name: _read(data / name) for name in (CONVERSATIONS, *TEXTS)}
+        self._speakers: dict[str, set[str]] = defaultdict(set)
+        for document in self._sources[CONVERSATIONS].documents:
+            speaker = document.params["text"].partition(":")[0]
+            self._speakers[str(document.domain)].add(speaker.casefold())
         self._words = {
             name: [
                 word
@@ -107,6 +121,9 @@ class _Asker:
         yield from self._domains()
         for name in TEXTS:
             yield from self._texts(name)
+            yield from self._some_texts(name)
+        yield from self._vaults()
+        yield from self._documentation()
 
     def _conversations(self) -> Iterator[Asked]:
         source = self._sources[CONVERSATIONS]
@@ -124,11 +141,10 @@ class _Asker:
                 tiny = list({d.id: d for d in [*gold, *rest]}.values())
                 with loaded(tiny) as store:
                     yield self._ask(store, "tiny", ANSWERABLE, group, text, source.qrels[id_])
-                    for kind, other in (
-                        ("other people", self._random.choice(self._others(group))),
-                        ("nonsense", self._nonsense(CONVERSATIONS)),
-                    ):
-                        yield self._ask(store, "tiny", kind, group, other)
+                    other = self._random.choice(self._others(group))
+                    kind = self._kind_of_other(other, group)
+                    yield self._ask(store, "tiny", kind, group, other)
+                    yield self._ask(store, "tiny", "nonsense", group, self._nonsense(CONVERSATIONS))
 
     def _domains(self) -> Iterator[Asked]:
         """All conversations in one store, each question restricted to one."""
@@ -142,9 +158,8 @@ class _Asker:
                         domain=group,
                     )  # fmt: skip
                 for text in self._random.sample(self._others(group), 160):
-                    yield self._ask(
-                        store, "lower case", "other people", group, text.lower(), domain=group
-                    )
+                    kind = self._kind_of_other(text, group)
+                    yield self._ask(store, "lower case", kind, group, text.lower(), domain=group)
 
     def _ask_conversation(
         self, store: LoadedCollection, setting: str, group: str, domain: str | None
@@ -156,7 +171,8 @@ class _Asker:
                     store, setting, ANSWERABLE, group, text, source.qrels[id_], domain=domain
                 )
         questions = [(ADVERSARIAL, text) for text, of in source.adversarial if of == group]
-        questions += [("other people", q) for q in self._random.sample(self._others(group), 160)]
+        others = self._random.sample(self._others(group), 160)
+        questions += [(self._kind_of_other(text, group), text) for text in others]
         for name in TEXTS:
             drawn = self._random.sample(self._sources[name].questions, 30)
             questions += [("other collection", text) for text, *_ in drawn]
@@ -182,6 +198,63 @@ class _Asker:
             with loaded(tiny) as store:
                 yield from self._ask_keywords(store, name, tiny)
 
+    def _some_texts(self, name: str) -> Iterator[Asked]:
+        """Small stores of texts: questions whose texts are all there, and questions of others."""
+        source = self._sources[name]
+        by_id = {document.id: document for document in source.documents}
+        others = [other for other in self._sources if other != name]
+        for _ in range(20):
+            asked = self._random.sample(source.questions, 4)
+            size = self._random.choice(_SMALL_SIZES)
+            own = [by_id[d] for _, id_, _ in asked for d in source.qrels[id_]]
+            drawn = {d.id: d for d in [*own, *self._random.sample(source.documents, size)]}
+            with loaded(list(drawn.values())) as store:
+                for text, id_, _ in asked:
+                    yield self._ask(store, "small", ANSWERABLE, name, text, source.qrels[id_])
+                for other in others:
+                    text = self._random.choice(self._sources[other].questions)[0]
+                    yield self._ask(store, "small", "other collection", name, text)
+                yield self._ask(store, "small", "nonsense", name, self._nonsense(name))
+
+    def _vaults(self) -> Iterator[Asked]:
+        """The vault as a whole, and a few notes of it."""
+        questions = notes.read(notes.VAULT)
+        with notes.ingested(self._vault.values()) as store:
+            yield from self._ask_notes(store, "vault", questions)
+            for name in self._sources:
+                for text, *_ in self._random.sample(self._sources[name].questions, 25):
+                    yield self._ask(store, "vault", "other collection", "vault", text)
+            for _ in range(60):
+                nonsense = self._nonsense("vault")
+                yield self._ask(store, "vault", "nonsense", "vault", nonsense)
+        told = [question for question in questions if question.file]
+        foreign = [question for question in questions if not question.file]
+        for _ in range(30):
+            size = self._random.choice(_TINY_SIZES[:3])
+            asked = self._random.sample(told, min(size, 3))
+            files = dict.fromkeys(str(question.file) for question in asked)
+            files.update(dict.fromkeys(self._random.sample(list(self._vault), size - len(asked))))
+            with notes.ingested(self._vault[file] for file in files) as store:
+                asked += self._random.sample(foreign, 2)
+                yield from self._ask_notes(store, "small", asked)
+
+    def _documentation(self) -> Iterator[Asked]:
+        """Our own documents, as the questions were written and in lower case."""
+        questions = notes.read(notes.DOCUMENTATION)
+        with notes.ingested(sorted(notes.DOCUMENTS.glob("*.md"))) as store:
+            yield from self._ask_notes(store, HELD_OUT, questions)
+            lower = [NoteQuestion(text.lower(), file) for text, file in questions]
+            yield from self._ask_notes(store, f"{HELD_OUT}, lower case", lower)
+
+    def _ask_notes(
+        self, store: LoadedCollection, setting: str, questions: Sequence[NoteQuestion]
+    ) -> Iterator[Asked]:
+        for text, file in questions:
+            if file:
+                yield self._ask(store, setting, ANSWERABLE, "vault", text, {file: 1})
+            else:
+                yield self._ask(store, setting, "other collection", "vault", text)
+
     def _ask_keywords(
         self, store: LoadedCollection, name: str, own: Sequence[Document]
     ) -> Iterator[Asked]:
@@ -194,11 +267,16 @@ class _Asker:
         foreign = self._keywords(self._sources[other].documents)
         asked = self._ask(store, "keywords", "other collection", name, foreign)
         signals = asked.answer["assessment"]["signals"]
-        if signals is None or not signals["complete"]:
+        if signals is None or signals["coverage"] < 1.0:
             yield asked
 
     def _others(self, group: str) -> list[str]:
         return [text for text, _, of in self._sources[CONVERSATIONS].questions if of != group]
+
+    def _kind_of_other(self, text: str, group: str) -> str:
+        """Tell a question about others from one that names somebody who speaks here too."""
+        words = {word.casefold() for word in _NAME.findall(text)}
+        return "other people" if words.isdisjoint(self._speakers[group]) else NAMESAKE
 
     def _keywords(self, documents: Sequence[Document]) -> str:
         while True:

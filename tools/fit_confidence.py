@@ -14,21 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.questions import ADVERSARIAL, ANSWERABLE, KINDS, Asked, ask_all
+from bench.questions import ANSWERABLE, HELD_OUT, KINDS, UNTELLABLE, Asked, ask_all
 from brain_daemon.recall.confidence import THRESHOLD, Signals
 
-# How much each setting weighs; within it, answerable and other questions weigh the same.
-SETTINGS = {
-    "conversation": 2.0,
-    "domain": 2.0,
-    "tiny": 1.0,
-    "cranfield": 1.0,
-    "scifact": 1.0,
-    "musique_kg": 1.0,
-    "keywords": 0.7,
-    "lower case": 0.7,
-}
-PENALTY = 1.0  # L2, of weights that sum up to 2,000 a setting
+SETTINGS = (  # each counts the same, and in each answerable and other questions
+    *("conversation", "domain", "tiny", "lower case", "cranfield", "scifact", "musique_kg"),
+    *("keywords", "small", "vault"),
+)
+PENALTY = 1.0  # L2, of signals in units of their deviation and weights of 2,000 a setting
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,28 +40,30 @@ def fit_and_print(asked: Sequence[Asked]) -> None:
     y = np.array([one.kind == ANSWERABLE for one in asked])
     settings = np.array([one.setting for one in asked])
     kinds = np.array([one.kind for one in asked])
-    fitted = (kinds != ADVERSARIAL) & ~np.isnan(x[:, 0])
+    fitted = np.isin(settings, SETTINGS) & ~np.isin(kinds, UNTELLABLE) & ~np.isnan(x[:, 0])
     half = _halves(asked)
     estimate = np.zeros(len(asked))
     for held_out in (0, 1):
         chosen = fitted & (half != held_out)
         coefficients = _fit(x[chosen], y[chosen], _weights(y, settings, chosen))
         estimate[half == held_out] = _predict(coefficients, x[half == held_out])
-    complete = x[:, Signals._fields.index("complete")] == 1.0  # never refused, see `confidence`
-    answered = complete | (estimate >= THRESHOLD)
     final = _fit(x[fitted], y[fitted], _weights(y, settings, fitted))
+    of_documents = np.char.startswith(settings, HELD_OUT)  # in neither half
+    estimate[of_documents] = _predict(final, x[of_documents])
+    complete = x[:, Signals._fields.index("coverage")] == 1.0  # never refused, see `confidence`
+    answered = complete | (estimate >= THRESHOLD)
     print(f"INTERCEPT = {final[0]:.2f}\nCOEFFICIENTS = Signals(")
     for name, value in zip(Signals._fields, final[1:], strict=True):
         print(f"    {name}={value:.2f},")
     print(f")\n\nheld out: AUROC, and the share answered at {THRESHOLD}:")
-    for setting in SETTINGS:
+    for setting in dict.fromkeys(settings.tolist()):
         shares = []
         for kind in KINDS:
             of = (settings == setting) & (kinds == kind)
             if of.any():
                 shares.append(f"{kind} {answered[of].mean():.3f}")
-        of = (settings == setting) & (kinds != ADVERSARIAL)
-        print(f"  {setting:13} {auroc(estimate[of], y[of]):.4f}  {', '.join(shares)}")
+        of = (settings == setting) & ~np.isin(kinds, UNTELLABLE)
+        print(f"  {setting:25} {auroc(estimate[of], y[of]):.4f}  {', '.join(shares)}")
 
 
 def auroc(estimate: Floats, positive: npt.NDArray[np.bool_]) -> float:
@@ -99,16 +94,17 @@ def _weights(
     y: npt.NDArray[np.bool_], settings: npt.NDArray[np.str_], chosen: npt.NDArray[np.bool_]
 ) -> Floats:
     weights = np.zeros(len(y))
-    for setting, weight in SETTINGS.items():
+    for setting in SETTINGS:
         for answerable in (False, True):
             of = chosen & (settings == setting) & (y == answerable)
-            weights[of] = 1000.0 * weight / max(1, of.sum())
+            weights[of] = 1000.0 / max(1, of.sum())
     return weights[chosen]
 
 
 def _fit(x: Floats, y: npt.NDArray[np.bool_], weights: Floats) -> Floats:
     """Newton's method for L2-penalised logistic regression; the intercept is not penalised."""
-    a = np.column_stack([np.ones(len(x)), x])
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    a = np.column_stack([np.ones(len(x)), (x - mean) / deviation])
     penalty = np.full(a.shape[1], PENALTY)
     penalty[0] = 0.0
     coefficients = np.zeros(a.shape[1])
@@ -119,7 +115,8 @@ def _fit(x: Floats, y: npt.NDArray[np.bool_], weights: Floats) -> Floats:
         step = np.linalg.solve(hessian, gradient)
         coefficients -= step
         if np.abs(step).max() < 1e-9:
-            return coefficients
+            slopes = coefficients[1:] / deviation
+            return np.append(coefficients[0] - slopes @ mean, slopes)
     raise RuntimeError("the fit did not converge")
 
 

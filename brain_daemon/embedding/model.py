@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from math import fsum, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ _DEFAULT_FOLDER = Path(__file__).with_name("default")
 _DEFAULT_NAME = "static-minilm-256"
 _DEFAULT_MAX_LENGTH = 512  # of the format, in tokens, where config.json says nothing
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")
+_CACHED_LENGTHS = 20_000
+_CACHED_CHARS = 40  # longer words hardly ever repeat
 _hub_name = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -76,6 +79,7 @@ class StaticModel:
         self._weights = weights
         self._mapping = mapping
         self._ids = tokenizer.ids
+        self._lengths: dict[str, float] = {}
         self.count_tokens = tokenizer.count
 
         digest = sha256(repr((table.shape, table.dtype.str, max_length)).encode())
@@ -136,6 +140,31 @@ class StaticModel:
         for index, text in enumerate(texts):
             vectors[index] = self.embed(text)
         return vectors
+
+    def length(self, word: str) -> float:
+        """Give the length of a word's vector before it is normalised, 0 for an unknown one.
+
+        How much the word counts in the mean of a text. Models in which frequent words count for
+        little have this from their training, or from weights by frequency (SIF).
+
+        References
+        ----------
+        Arora, Liang and Ma, "A simple but tough-to-beat baseline for sentence embeddings", 2017.
+        """
+        length = self._lengths.get(word)
+        if length is None:
+            ids = self._ids(word)
+            rows = self._table[ids if self._mapping is None else self._mapping[ids]]
+            summed = rows.astype(np.float64)
+            if self._weights is not None:
+                summed *= self._weights[ids, None]
+            # Rounded once: the same bits on every machine.
+            length = sqrt(fsum(np.square(summed.sum(axis=0)).tolist()))
+            if len(self._lengths) >= _CACHED_LENGTHS:
+                self._lengths.clear()
+            if len(word) <= _CACHED_CHARS:
+                self._lengths[word] = length
+        return length
 
     def quantized(self, text: str) -> tuple[npt.NDArray[np.int8], float]:
         """Embed a text in eight bits: an int8 array of shape (dim,), and its scale.

@@ -17,7 +17,7 @@ coverage).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import exp, fsum, log1p
@@ -35,11 +35,9 @@ Relevance = Literal["low", "medium", "high"]
 
 ASSESSED = 5  # the first hits, whatever k is: k decides what is shown, not what is believed
 
-# Documents of the language at large, in which no term of the query stands: in a store of one
-# memory every term would weigh next to nothing, and whether it is there everything.
-BACKGROUND_DOCUMENTS = 50
-MOST_INFORMATION = 30.0  # nats: any long text shares many words with something
-_WEIGHT_UNIT = 1024  # term weights are integers in 1/1024: their sums are exact
+# Of the chunks with a word, those in which it is written as a name: below, it is none ("Love").
+NAME_SHARE = 0.7
+_HEAVIEST = 1024  # the weight of a question's heaviest term; integers, so that sums are exact
 
 # Dates are asked for far more often than they are written down beside the fact.
 _DATES = frozenset(
@@ -61,48 +59,40 @@ class Signals(NamedTuple):
     ----------
     cosine : float
         Best cosine of the question as asked, -1 to 1.
-    gap : float
-        By how much the best cosine stands above the mean of the three best: a lone neighbour is
-        more often there by chance than several.
     coverage : float
-        Best share of the question's terms, weighed by idf, that one hit holds, 0 to 1.
-    complete : float
-        1 if one hit holds every term of the question, else 0.
-    information : float
-        What ``coverage`` is a share of, as far as it is covered: idf in nats.
-    names_found, names_missing : float
-        Shares of the question's distinctive terms, its names and identifiers, that some hit
-        holds, and that none does; both 0 for a question without.
-    agreement : float
-        Share of the legs that ran which list the first hit, 0 to 1.
+        Best share of the question's terms, by their weights in the model, that one hit holds,
+        0 to 1.
+    bm25 : float
+        Best BM25 score in the lexical leg's first pass, 0 for what that did not list.
+    names_found : float
+        Share of the names in the question that the graph knows and some hit holds; 0 without.
+    names_missing : float
+        Share of its words written as names, but not known as such, that no hit holds; 0 without.
+    linked : float
+        1 if the graph knows any word of the question, else 0.
     size : float
-        ``ln(1 + n)``, n the visible chunks: among many the best looks good by chance. 0 where one
-        hit holds every term: that is no chance.
+        ``ln(1 + n)``, n the visible chunks: among many the best looks good by chance.
     """
 
     cosine: float
-    gap: float
     coverage: float
-    complete: float
-    information: float
+    bm25: float
     names_found: float
     names_missing: float
-    agreement: float
+    linked: float
     size: float
 
 
 # Printed by tools/fit_confidence.py.
-INTERCEPT = -4.42
+INTERCEPT = -1.69
 COEFFICIENTS = Signals(
-    cosine=13.30,
-    gap=-5.40,
-    coverage=3.09,
-    complete=0.71,
-    information=0.26,
-    names_found=2.73,
-    names_missing=-1.58,
-    agreement=0.45,
-    size=-0.88,
+    cosine=6.19,
+    coverage=11.25,
+    bm25=0.25,
+    names_found=2.92,
+    names_missing=-2.52,
+    linked=1.84,
+    size=-1.38,
 )
 THRESHOLD = 0.5  # of an answer, and of a hit of medium relevance: more likely than not
 HIGH = 0.95  # of a hit of high relevance
@@ -115,18 +105,23 @@ class Question:
     Attributes
     ----------
     weights : ndarray of int64, shape (q,)
-        Of its terms: idf in units of 1/1024.
+        Of its terms; the heaviest of those that the model knows weighs 1024.
     names : tuple of tuple of int
-        Positions of the terms of each name and identifier in it.
+        Positions of the terms of each of its names: first those that the graph knows.
+    n_known : int
+        How many the graph knows.
     total : int
         Sum of the weights.
+    linked : float
     size : float
         As in `Signals`.
     """
 
     weights: npt.NDArray[np.int64]
     names: tuple[tuple[int, ...], ...]
+    n_known: int
     total: int
+    linked: float
     size: float
 
 
@@ -140,16 +135,16 @@ class Evidence:
         With the question as asked.
     covered : list of int
         Summed weights of the question's terms that each holds.
+    bm25 : list of float
+        In the lexical leg's first pass.
     named : list of int
         Which of its names each holds: bit j for name j.
-    agreement : list of float
-        Share of the legs that ran which list it.
     """
 
     cosines: list[float]
     covered: list[int]
+    bm25: list[float]
     named: list[int]
-    agreement: list[float]
 
     @classmethod
     def of(
@@ -157,23 +152,25 @@ class Evidence:
         question: Question,
         cosines: list[float],
         present: npt.NDArray[np.bool_],
-        agreement: list[float],
+        bm25: list[float],
     ) -> "Evidence":
         """Weigh what hits hold; ``present``, of shape (m, q), tells which terms each does."""
         named = [0] * len(cosines)
         if question.names:
-            for i, held in enumerate(present.tolist()):
-                for j, name in enumerate(question.names):
-                    named[i] |= any(held[position] for position in name) << j
-        covered = (present @ question.weights).tolist()
-        return cls(cosines, covered, named, agreement)
+            columns = present.T.tolist()
+            for j, name in enumerate(question.names):
+                of_name = zip(*[columns[position] for position in name], strict=True)
+                for i, held in enumerate(map(any, of_name)):
+                    named[i] |= held << j
+        return cls(cosines, (present @ question.weights).tolist(), bm25, named)
 
 
 def read_question(
     q: str,
     terms: QueryTerms,
     term_ids: npt.NDArray[np.int32],
-    linked_names: Iterable[str],
+    lengths: Sequence[float],
+    linked: Sequence[int],
     *,
     snapshot: Snapshot,
     n_visible: int,
@@ -186,29 +183,48 @@ def read_question(
     q : str
     terms, term_ids
         Of ``q``.
-    linked_names : iterable of str
-        Names that the graph knows and ``q`` holds, in whatever case.
+    lengths : sequence of float
+        Of the terms' vectors, 0 for one that the model does not know.
+    linked : sequence of int
+        Entity indices of the names that the graph knows and ``q`` holds, in whatever case.
     snapshot, n_visible, analyzer
     """
-    if not terms.terms:
-        return Question(np.empty(0, np.int64), (), 0, log1p(n_visible))
-    n_documents = snapshot.n_alive + BACKGROUND_DOCUMENTS
-    frequencies = bm25.document_frequencies(snapshot.postings, term_ids, snapshot.rows.alive)
-    weights = [
-        round(_WEIGHT_UNIT * log1p((n_documents - df + 0.5) / (df + 0.5)))
-        for df in frequencies.tolist()
-    ]
+    longest = max(lengths, default=0.0) or 1.0
+    weights = [max(1, round(_HEAVIEST * (length or longest) / longest)) for length in lengths]
     position = {term: i for i, term in enumerate(terms.terms)}
-    distinctive = dict.fromkeys(
-        tuple([position[term] for term in analyzer.query(name).terms if term in position])
-        for name in names(q, analyzer.language) or linked_names
-    )
+
+    def places(name: str) -> tuple[int, ...]:
+        return tuple([position[t] for t in analyzer.query(name).terms if t in position])
+
+    known = _names_by_use(linked, places, term_ids, snapshot) if linked else []
+    taken = {place for name in known for place in name}
+    written = dict.fromkeys(map(places, names(q, analyzer.language)))
+    unknown = [name for name in written if name and taken.isdisjoint(name)]
     return Question(
         np.array(weights, np.int64),
-        tuple(filter(None, distinctive)),
+        (*known, *unknown),
+        len(known),
         sum(weights),
+        float(bool(linked)),
         log1p(n_visible),
     )
+
+
+def _names_by_use(
+    linked: Sequence[int],
+    places: Callable[[str], tuple[int, ...]],
+    term_ids: npt.NDArray[np.int32],
+    snapshot: Snapshot,
+) -> list[tuple[int, ...]]:
+    """Tell names from words that were once written like one: by how often they are."""
+    degrees = snapshot.graph.degree[list(linked)].tolist()
+    n_chunks = bm25.document_frequencies(snapshot.postings, term_ids, snapshot.rows.alive).tolist()
+    found: dict[tuple[int, ...], None] = {}
+    for index, degree in zip(linked, degrees, strict=True):
+        name = places(snapshot.graph.key(index))
+        if name and degree >= NAME_SHARE * min(n_chunks[place] for place in name):
+            found[name] = None
+    return list(found)
 
 
 def names(q: str, language: str) -> list[str]:
@@ -222,6 +238,8 @@ def names(q: str, language: str) -> list[str]:
 
 def _is_name(q: str, match: re.Match[str], capitals_tell: bool) -> bool:
     word = match.group()
+    if word.isalpha() and not word[0].isupper():  # most words
+        return False
     if "_" in word or (any(map(str.isdigit, word)) and any(map(str.isalpha, word))):
         return True
     return (
@@ -235,43 +253,38 @@ def _is_name(q: str, match: re.Match[str], capitals_tell: bool) -> bool:
 
 def measure(question: Question, evidence: Evidence) -> Signals:
     """Measure the first `ASSESSED` hits taken together; at least one."""
-    best = sorted(evidence.cosines[:ASSESSED], reverse=True)[:3]
     return _signals(
         question,
-        best[0],
-        best[0] - fsum(best) / len(best),
+        max(evidence.cosines[:ASSESSED]),
         max(evidence.covered[:ASSESSED]),
+        max(evidence.bm25[:ASSESSED]),
         reduce(or_, evidence.named[:ASSESSED]),
-        evidence.agreement[0],
     )
 
 
 def measure_each(question: Question, evidence: Evidence) -> list[Signals]:
     """Measure every hit by itself."""
     return [
-        _signals(question, cosine, 0.0, covered, named, agreement)
-        for cosine, covered, named, agreement in zip(
-            evidence.cosines, evidence.covered, evidence.named, evidence.agreement, strict=True
+        _signals(question, *of_hit)
+        for of_hit in zip(
+            evidence.cosines, evidence.covered, evidence.bm25, evidence.named, strict=True
         )
     ]
 
 
-def _signals(
-    question: Question, cosine: float, gap: float, covered: int, named: int, agreement: float
-) -> Signals:
-    total, n_names = question.total, len(question.names)
-    complete = 0 < total == covered
-    found = named.bit_count() / n_names if n_names else 0.0
+def _signals(question: Question, cosine: float, covered: int, bm25: float, named: int) -> Signals:
+    total, n_known = question.total, question.n_known
+    n_unknown = len(question.names) - n_known
+    n_found = (named & ((1 << n_known) - 1)).bit_count()
+    n_missing = n_unknown - (named >> n_known).bit_count()
     return Signals(
         cosine,
-        gap,
         covered / total if total else 0.0,
-        float(complete),
-        min(covered / _WEIGHT_UNIT, MOST_INFORMATION),
-        found,
-        1.0 - found if n_names else 0.0,
-        agreement,
-        0.0 if complete else question.size,
+        bm25,
+        n_found / n_known if n_known else 0.0,
+        n_missing / n_unknown if n_unknown else 0.0,
+        question.linked,
+        question.size,
     )
 
 
@@ -283,7 +296,7 @@ def confidence(signals: Signals) -> float:
     """
     z = INTERCEPT + fsum(map(mul, COEFFICIENTS, signals))  # rounded once: no order, no version
     estimate = 1.0 / (1.0 + exp(-z))
-    return max(estimate, THRESHOLD) if signals.complete else estimate
+    return max(estimate, THRESHOLD) if signals.coverage == 1.0 else estimate
 
 
 TIERS: tuple[Relevance, ...] = ("low", "medium", "high")

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -66,6 +66,7 @@ class Legs:
     graph: GraphRanking
     feedback: Rows  # the passages that moved the vector leg's query
     linked: tuple[int, ...] = ()  # the entities that the query names
+    lengths: tuple[float, ...] = ()  # of the terms' vectors, not normalised
     expansion: Expansion = NOTHING_FOUND  # whether `lexical` is a second pass
 
     def by_name(self) -> Mapping[str, Ranking]:
@@ -232,29 +233,41 @@ def search(
         )
     else:
         near = Ranking(skipped="the query has no known tokens")
+    off = None
     if not query.graph:
-        linked = GraphRanking(skipped="disabled by request")
+        off = "disabled by request"
     elif not settings["recall_graph_enabled"]:
-        linked = GraphRanking(skipped="disabled by configuration")
-    else:
+        off = "disabled by configuration"
+
+    def walk() -> GraphRanking:
         stop_words = STOP_WORDS.get(analyzer.language, frozenset())
         hidden = mask if visible.n_visible < snapshot.n_alive else None
-        linked = _run(
-            "graph",
-            GraphRanking,
-            lambda: graph.search(
-                snapshot.graph,
-                graph.link_entities(snapshot.graph, query.q, hidden, stop_words),
-                (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
-                mask,
-                n_documents=snapshot.n_alive,
-                depth=depth,
-                damping=settings["graph_damping"],
-                epsilon=settings["graph_epsilon"],
-            ),
+        entities = graph.link_entities(snapshot.graph, query.q, hidden, stop_words)
+        if off is not None:  # names are names without the leg, too
+            return GraphRanking(skipped=off, entities=tuple(entities))
+        return graph.search(
+            snapshot.graph,
+            entities,
+            (worded.rows if len(worded.rows) else near.rows)[: tuning.passage_seeds],
+            mask,
+            n_documents=snapshot.n_alive,
+            depth=depth,
+            damping=settings["graph_damping"],
+            epsilon=settings["graph_epsilon"],
         )
-    asked = distance.quantize_int8(embedding)
-    return Legs(terms, term_ids, asked, near, worded, linked, feedback, linked.entities)
+
+    linked = _run("graph", GraphRanking, walk)
+    return Legs(
+        terms,
+        term_ids,
+        distance.quantize_int8(embedding),
+        near,
+        worded,
+        linked,
+        feedback,
+        linked.entities,
+        tuple(map(model.length, terms.terms)),
+    )
 
 
 def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
@@ -318,15 +331,25 @@ def judge(
         query.words,
         legs.terms,
         legs.term_ids,
-        map(snapshot.graph.key, legs.linked),
+        legs.lengths,
+        legs.linked,
         snapshot=snapshot,
         n_visible=visible.n_visible,
         analyzer=analyzer,
     )
-    n_legs = sum(leg.skipped is None for leg in legs.by_name().values())
-    weighed = Evidence.of(question, cosines, held, [len(hit.ranks) / n_legs for hit in fused])
+    weighed = Evidence.of(question, cosines, held, _bm25(legs, fused))
     assessment = Assessment.of(question, weighed)
     return Judged(legs, fused, present, cosines, assessment, names_on_paths)
+
+
+def _bm25(legs: Legs, hits: Sequence[FusedHit]) -> list[float]:
+    """Give the score that each hit has for the query's own words, 0 for what these did not list."""
+    first = legs.expansion.first
+    if first is None:
+        scores = [0.0, *legs.lexical.scores.tolist()]
+        return [scores[hit.ranks.get("lexical", 0)] for hit in hits]
+    by_row = dict(zip(first.rows.tolist(), first.scores.tolist(), strict=True))
+    return [by_row.get(hit.row, 0.0) for hit in hits]
 
 
 def _rescue(

@@ -152,6 +152,39 @@ def test_every_form_of_the_format_embeds_as_in_model2vec(tmp_path, config, tenso
         assert close(ours.embed(text), theirs.encode(text))
 
 
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {},
+        {"weights": WEIGHTS},
+        {"embeddings": TABLE[:1_000], "mapping": MAPPING, "weights": WEIGHTS},
+        {"embeddings": TABLE.astype(np.float32) / 50},
+    ],
+)
+def test_a_words_length_is_what_it_adds_to_a_text(tmp_path, tensors):
+    folder = variant(tmp_path / "model", **tensors)
+    ours, theirs = StaticModel.load(folder), model2vec.StaticModel.from_pretrained(folder)
+    for word in ("harbour", "unaffable", "DEC-0054", "é"):
+        mean = theirs.encode(word, normalize=False)
+        n_tokens = len(theirs.tokenize([word])[0])
+        assert ours.length(word) == pytest.approx(np.linalg.norm(mean) * n_tokens, rel=1e-5)
+        assert ours.length(word) == ours.length(word)  # the second from the cache
+    assert ours.length("🎉") == ours.length("") == 0.0
+
+
+def test_rare_words_are_longer_than_frequent_ones(model):
+    assert max(map(model.length, ["how", "find", "make"])) < model.length("harbour")
+
+
+def test_lengths_are_remembered_within_bounds(model, monkeypatch):
+    monkeypatch.setattr(brain_daemon.embedding.model, "_CACHED_LENGTHS", 3)
+    expected = [model.length(f"word{n}") for n in range(9)]
+    assert [model.length(f"word{n}") for n in range(9)] == expected
+    assert model.length("x" * 100) > 0
+    assert len(model._lengths) <= 3
+    assert "x" * 100 not in model._lengths
+
+
 def test_half_precision_is_computed_in_single(tmp_path):
     table = (TABLE / 50).astype(np.float16)
     half = StaticModel.load(variant(tmp_path / "half", embeddings=table))

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from brain_daemon.recall import confidence, pipeline
+from brain_daemon.recall import confidence, graph, pipeline
 from brain_daemon.recall.confidence import Assessment, Evidence, Question, Signals
 from brain_daemon.recall.query import decode_query
-from brain_daemon.text.analyzer import Analyzer
 from tests.daemon_process import ROOT
 from tests.index.stores import ALICE, ANALYZER, NOW_US
 from tests.recall.memories import Memories
@@ -108,8 +107,8 @@ def test_a_hit_with_every_word_is_never_refused(memories: Memories) -> None:
     wanted = memories.add("kumquat marmalade", embedding=NOWHERE)
     answer = ask(memories, "marmalade kumquat", graph=False)
     assert wanted in [hit["id"] for hit in answer["hits"]]
-    assert answer["assessment"]["signals"]["complete"] == 1.0
-    assert answer["assessment"]["signals"]["size"] == 0.0
+    assert answer["assessment"]["signals"]["coverage"] == 1.0
+    assert answer["decision"] == "answered"
 
 
 def test_confidence_does_not_depend_on_what_is_shown(world: Memories) -> None:
@@ -148,7 +147,7 @@ def test_min_relevance_filters_before_the_cut_to_k(world: Memories) -> None:
         wanted = [h["id"] for h in everything if h["relevance"] in confidence.at_least(tier)]
         assert world.found(q, min_relevance=tier, k=8) == wanted
         assert world.found(q, min_relevance=tier, k=1) == wanted[:1]
-    low_first = Assessment(Signals(*[0.0] * 9), 0.5, [0.1, 0.99], ["low", "high"])
+    low_first = Assessment(Signals(*[0.0] * 7), 0.5, [0.1, 0.99], ["low", "high"])
     assert low_first.at_least("high") == [1]
 
 
@@ -173,7 +172,7 @@ def test_min_relevance_that_leaves_nothing_says_so(world: Memories) -> None:
 
 @pytest.mark.parametrize("name", Signals._fields)
 def test_every_signal_moves_the_estimate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    signals = Signals(0.4, 0.1, 0.5, 1.0, 8.0, 0.5, 0.5, 0.7, 5.0)
+    signals = Signals(0.4, 0.5, 8.0, 0.5, 0.5, 0.5, 5.0)
     with_it = confidence.confidence(signals)
     sign = 1 if getattr(confidence.COEFFICIENTS, name) > 0 else -1
     more = signals._replace(**{name: getattr(signals, name) + 0.1})
@@ -185,57 +184,54 @@ def test_every_signal_moves_the_estimate(name: str, monkeypatch: pytest.MonkeyPa
 
 def test_evidence_raises_and_its_lack_lowers_the_estimate() -> None:
     signs = {name: value > 0 for name, value in confidence.COEFFICIENTS._asdict().items()}
-    raising = {"cosine", "coverage", "complete", "information", "names_found", "agreement"}
+    raising = {"cosine", "coverage", "bm25", "names_found", "linked"}
     assert signs == {name: name in raising for name in Signals._fields}
 
 
 def question(
-    weights: list[int], names: tuple[tuple[int, ...], ...] = (), n_visible: int = 10
+    weights: list[int], names: tuple[tuple[int, ...], ...] = (), n_known: int = 0
 ) -> Question:
-    return Question(np.array(weights, np.int64), names, sum(weights), log1p(n_visible))
+    linked = float(n_known > 0)
+    return Question(np.array(weights, np.int64), names, n_known, sum(weights), linked, log1p(10))
 
 
 def test_what_is_measured_of_several_hits_and_of_one() -> None:
-    asked = question([1024, 3 * 1024, 4 * 1024], names=((1,), (0, 2), (2,)))
-    held = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 0]], np.bool_)
-    weighed = Evidence.of(asked, [0.2, 0.5, -0.1], held, [1.0, 0.5, 0.5])
-    together = confidence.measure(asked, weighed)
-    assert together == Signals(
+    asked = question([1024, 3 * 1024, 4 * 1024], ((1,), (0, 2), (2,), (0,)), n_known=3)
+    held = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.bool_)
+    weighed = Evidence.of(asked, [0.2, 0.5, -0.1], held, [2.0, 0.0, 3.5])
+    assert confidence.measure(asked, weighed) == Signals(
         cosine=0.5,
-        gap=0.5 - (0.5 + 0.2 - 0.1) / 3,
-        coverage=0.5,  # of the best hit: the hits do not add up
-        complete=0.0,
-        information=4.0,
+        coverage=0.375,  # of the best hit: the hits do not add up
+        bm25=3.5,
         names_found=2 / 3,
-        names_missing=1 - 2 / 3,
-        agreement=1.0,
+        names_missing=0.0,
+        linked=1.0,
         size=log1p(10),
     )
-    assert confidence.measure_each(asked, weighed)[2] == Signals(
-        -0.1, 0.0, 0.125, 0.0, 1.0, 1 / 3, 1 - 1 / 3, 0.5, log1p(10)
-    )
+    assert confidence.measure_each(asked, weighed) == [
+        Signals(0.2, 0.375, 2.0, 1 / 3, 1.0, 1.0, log1p(10)),
+        Signals(0.5, 0.0, 0.0, 0.0, 1.0, 1.0, log1p(10)),
+        Signals(-0.1, 0.125, 3.5, 1 / 3, 0.0, 1.0, log1p(10)),
+    ]
 
 
-def test_a_hit_with_every_term_is_complete() -> None:
-    asked = question([5, 7])
-    full = Evidence.of(asked, [0.0], np.ones((1, 2), np.bool_), [1.0])
-    signals = confidence.measure(asked, full)
-    assert (signals.coverage, signals.complete, signals.size) == (1.0, 1.0, 0.0)
-    nothing = Evidence.of(question([]), [0.3], np.zeros((1, 0), np.bool_), [1.0])
-    assert confidence.measure(question([]), nothing).complete == 0.0
+def test_only_the_first_hits_are_assessed() -> None:
+    asked = question([1], ((0,),), n_known=1)
+    held = np.arange(7)[:, None] == 6
+    cosines, scores = [0.0] * 6 + [1.0], [0.0] * 6 + [9.0]
+    signals = confidence.measure(asked, Evidence.of(asked, cosines, held, scores))
+    assert signals == Signals(0.0, 0.0, 0.0, 0.0, 0.0, 1.0, log1p(10))
+
+
+def test_a_question_without_terms_has_no_coverage() -> None:
+    nothing = Evidence.of(question([]), [0.3], np.zeros((1, 0), np.bool_), [0.0])
+    assert confidence.measure(question([]), nothing).coverage == 0.0
 
 
 def test_however_odd_a_question_whose_every_word_is_held_is_answered() -> None:
-    odd = Signals(-1.0, 0.4, 1.0, 0.0, 0.5, 0.0, 0.0, 0.2, 9.0)
-    assert confidence.confidence(odd) < confidence.THRESHOLD
-    assert confidence.confidence(odd._replace(complete=1.0)) == confidence.THRESHOLD
-
-
-def test_a_long_text_does_not_convince_by_its_length() -> None:
-    asked = question([10 * 1024] * 100)
-    half = np.arange(100)[None, :] < 50
-    signals = confidence.measure(asked, Evidence.of(asked, [0.0], half, [1.0]))
-    assert signals.information == confidence.MOST_INFORMATION
+    odd = Signals(-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 12.0)
+    assert confidence.confidence(odd) == confidence.THRESHOLD
+    assert confidence.confidence(odd._replace(coverage=0.999)) < confidence.THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -264,34 +260,102 @@ def test_german_nouns_are_no_names() -> None:
 
 
 def test_a_name_that_no_hit_holds_counts_against(world: Memories) -> None:
-    own = world.recall("What did Marta repair?")["assessment"]["signals"]
-    other = world.recall("What did Gustav repair?")["assessment"]["signals"]
-    assert (own["names_found"], own["names_missing"]) == (1.0, 0.0)
-    assert (other["names_found"], other["names_missing"]) == (0.0, 1.0)
+    own = world.recall("What did Marta repair?")["assessment"]
+    other = world.recall("What did Gustav repair?")["assessment"]
+    assert (own["signals"]["names_found"], own["signals"]["names_missing"]) == (0.0, 0.0)
+    assert (other["signals"]["names_found"], other["signals"]["names_missing"]) == (0.0, 1.0)
+    assert other["confidence"] < own["confidence"]
 
 
 def test_the_graph_knows_names_in_lower_case(memories: Memories) -> None:
     memories.add("She keeps the boat in the harbour", names=["Marta"])
     memories.add("Marta is my neighbour", names=["Marta"])
     signals = memories.recall("where does marta live")["assessment"]["signals"]
-    assert signals["names_found"] == 1.0
+    assert (signals["names_found"], signals["linked"]) == (1.0, 1.0)
+    signals = memories.recall("where does gustav live")["assessment"]["signals"]
+    assert (signals["names_found"], signals["linked"]) == (0.0, 0.0)
 
 
-def test_terms_weigh_by_rarity_even_in_a_tiny_store(memories: Memories) -> None:
+def test_a_word_that_is_seldom_written_as_a_name_is_none(memories: Memories) -> None:
+    memories.add("Love conquers all", names=["Love"])
+    for i in range(3):
+        memories.add(f"they love cake number {i}")
+    asked = read(memories, "who does Marta love")
+    assert asked.linked == 1.0
+    assert (asked.names, asked.n_known) == (((0,),), 0)  # Marta, of whom the graph knows nothing
+    memories.add("Love, actually", names=["Love"])
+    for i in range(5):
+        memories.add(f"Love is number {i}", names=["Love"])
+    asked = read(memories, "who does Marta love")
+    assert (asked.names, asked.n_known) == (((1,), (0,)), 1)
+
+
+def test_a_known_name_in_capitals_is_no_unknown_one_too(memories: Memories) -> None:
+    memories.add("Marta is my neighbour", names=["Marta"])
+    asked = read(memories, "where does Marta live")
+    assert (len(asked.names), asked.n_known) == (1, 1)
+
+
+def test_names_count_without_the_graph_leg(memories: Memories) -> None:
+    memories.add("Marta sings", names=["Marta"])
+    on, off = (memories.recall("what does Marta sing", graph=graph) for graph in (True, False))
+    assert off["legs"]["graph"]["status"] == "skipped"
+    names = ("names_found", "names_missing", "linked")
+    for answer in (on, off):
+        assert [answer["assessment"]["signals"][name] for name in names] == [1.0, 0.0, 1.0]
+
+
+def test_an_entity_of_others_is_not_known(memories: Memories) -> None:
+    memories.add("Marta keeps the ledger", names=["Marta"], owner="bob")
+    memories.add("The ledger is green")
+    signals = memories.recall("what does marta keep")["assessment"]["signals"]
+    assert (signals["names_found"], signals["linked"]) == (0.0, 0.0)
+
+
+def test_terms_weigh_what_they_count_in_the_model(memories: Memories) -> None:
     memories.add("report about boats")
-    asked = weighed(memories, "boats zebra")
-    assert asked.weights[0] < asked.weights[1] < 1.5 * asked.weights[0]
-    for i in range(300):
-        memories.add(f"boats number {i}")
-    asked = weighed(memories, "boats zebra")
-    assert asked.weights[1] > 5 * asked.weights[0]
+    asked = read(memories, "how to find zebras")
+    weights = dict(zip(ANALYZER.query("how to find zebras").terms, asked.weights, strict=True))
+    assert weights["find"] < weights["zebra"] == 1024
+    # A store in which a word is common makes no other question of it.
+    for i in range(50):
+        memories.add(f"zebra number {i}")
+    assert read(memories, "how to find zebras").weights.tolist() == asked.weights.tolist()
 
 
-def weighed(memories: Memories, q: str) -> Question:
+def test_what_the_model_does_not_know_weighs_most(memories: Memories) -> None:
+    memories.add("text")
+    assert memories.model.length("🎉") == 0.0
+    assert read(memories, "🎉 find boats").weights.max() == 1024
+    assert read(memories, "🎉 find boats").weights[0] == 1024
+    assert read(memories, "🎉").weights.tolist() == [1024]
+
+
+def test_bm25_is_that_of_the_question_as_asked(memories: Memories) -> None:
+    for i in range(40):
+        memories.add(f"alpha{i} beta{i} gamma{i}")
+    memories.add("The kestrel wants falconry gloves")
+    memories.add("Falconry gloves of leather, and a kestrel")
+    with_it, without = (memories.recall("kestrel", expand=expand) for expand in (True, False))
+    assert with_it["expansion"]["fired"]
+    score = without["hits"][0]["provenance"]["lexical"]["bm25"]
+    assert score != with_it["hits"][0]["provenance"]["lexical"]["bm25"]
+    for answer in (with_it, without):
+        assert answer["assessment"]["signals"]["bm25"] == score
+
+
+def read(memories: Memories, q: str) -> Question:
     terms = ANALYZER.query(q)
-    ids = memories.snapshot.vocabulary.lookup(terms.joined)
+    snapshot = memories.snapshot
     return confidence.read_question(
-        q, terms, ids, (), snapshot=memories.snapshot, n_visible=1, analyzer=Analyzer("english")
+        q,
+        terms,
+        snapshot.vocabulary.lookup(terms.joined),
+        [memories.model.length(term) for term in terms.terms],
+        graph.link_entities(snapshot.graph, q, None),
+        snapshot=snapshot,
+        n_visible=1,
+        analyzer=ANALYZER,
     )
 
 
