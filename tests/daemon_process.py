@@ -27,6 +27,7 @@ class Daemon:
         self.socket = folder / "run" / "brain.sock"
         self.log = folder / "daemon.log"
         self.environment = environment
+        self.wrapper: list[str] = []  # a program that starts the daemon and becomes it
         self.process: subprocess.Popen[bytes] | None = None
         self._notify_path = folder / "notify.sock"
 
@@ -54,7 +55,7 @@ class Daemon:
 
     def spawn(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start one more process on the same store and socket, without waiting."""
-        command = [sys.executable, "-m", "brain_daemon.daemon.main", "serve"]
+        command = [*self.wrapper, sys.executable, "-m", "brain_daemon.daemon.main", "serve"]
         command += ["--store", os.fspath(self.store), "--socket", os.fspath(self.socket)]
         with self.log.open("ab") as log:
             process = subprocess.Popen(

@@ -166,9 +166,9 @@ class Policy:
                 uid=uid,
                 rule=told,
             )
-        user = self._name(uid)
         uses_name = any("{user}" in text for text in (rule.principal, *rule.domains))
-        if uses_name and (user is None or not _PLAIN_NAME.fullmatch(user)):
+        user = self._name(uid) if uses_name else ""  # to ask may take long on a directory service
+        if user is None or (uses_name and not _PLAIN_NAME.fullmatch(user)):
             raise Forbidden(
                 f"{told} names its principal by {{user}}, and uid {uid} has "
                 + ("no user name" if user is None else f"the name {user!r}, which is no plain one")
@@ -178,7 +178,7 @@ class Policy:
             )
 
         def filled(text: str) -> str:
-            return text.replace("{user}", user or "").replace("{uid}", str(uid))
+            return text.replace("{user}", user).replace("{uid}", str(uid))
 
         return Principal(
             name=filled(rule.principal),

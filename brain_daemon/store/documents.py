@@ -127,8 +127,9 @@ def put(
     sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
     stored_vectors = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
     n_bytes = usage.charge(document)
+    added = n_bytes - (found[6] if found else 0)
     if quota_bytes is not None:
-        usage.check(conn, tags.owner, n_bytes - (found[6] if found else 0), quota_bytes)
+        usage.check(conn, tags.owner, added, quota_bytes)
     row = _row(document, writer, stored_at_us, n_bytes)
     removed: list[int] = []
     touched: list[int] = []
@@ -146,6 +147,7 @@ def put(
         removed = _chunk_ids(conn, document_id)
         touched = _delete_chunks(conn, removed)
         conn.execute(_UPDATE, (*row, document_id))
+    usage.add(conn, tags.owner, added)
 
     first_id = sequence.get("chunk", 0) + 1
     chunk_ids = list(range(first_id, first_id + len(document.chunks)))
@@ -237,7 +239,10 @@ def remove(conn: apsw.Connection, document_id: int) -> Removal:
     """Remove a document and all that hangs on it; unknown ids remove nothing."""
     chunk_ids = _chunk_ids(conn, document_id)
     touched = _delete_chunks(conn, chunk_ids)
-    conn.execute("DELETE FROM document WHERE id = ?", (document_id,))
+    for gone in conn.execute(
+        "DELETE FROM document WHERE id = ? RETURNING owner, -n_bytes", (document_id,)
+    ):
+        usage.add(conn, *gone)
     return Removal(chunk_ids, graph.prune(conn, touched))
 
 
@@ -247,20 +252,22 @@ def remove_chunk(conn: apsw.Connection, chunk_id: int) -> Removal:
     The document's hash is cleared: the same content stored again is a new revision, whole.
     """
     row = conn.execute(
-        "SELECT document_id, octet_length(text) + octet_length(heading_path) FROM chunk "
-        "WHERE id = ?",
+        "SELECT document_id, owner, n_bytes, octet_length(text) + octet_length(heading_path) "
+        "FROM chunk JOIN document ON document.id = document_id WHERE chunk.id = ?",
         (chunk_id,),
     ).fetchone()
     if row is None:
         return Removal([], [])
-    document_id, n_bytes = row
+    document_id, owner, n_charged, n_bytes = row
     if _chunk_ids(conn, document_id) == [chunk_id]:
         return remove(conn, document_id)
     touched = _delete_chunks(conn, [chunk_id])
+    freed = min(n_charged, n_bytes + usage.CHUNK_BYTES)
     conn.execute(
-        "UPDATE document SET content_hash = ?, n_bytes = max(0, n_bytes - ?) WHERE id = ?",
-        (FORGOTTEN_HASH, n_bytes + usage.CHUNK_BYTES, document_id),
+        "UPDATE document SET content_hash = ?, n_bytes = n_bytes - ? WHERE id = ?",
+        (FORGOTTEN_HASH, freed, document_id),
     )
+    usage.add(conn, owner, -freed)
     return Removal([chunk_id], graph.prune(conn, touched))
 
 

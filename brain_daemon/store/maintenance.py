@@ -92,7 +92,7 @@ _AGREEMENTS = (
     (
         "owners have more or less stored than is counted for their quota",
         "SELECT count(*) FROM (SELECT owner, sum(n_bytes) AS n FROM document GROUP BY owner) "
-        "JOIN usage USING (owner) WHERE usage.n_bytes <> n",
+        "FULL JOIN usage USING (owner) WHERE ifnull(usage.n_bytes, 0) <> ifnull(n, 0)",
     ),
     (
         "vectors have a scale without a direction, or a direction without a scale",

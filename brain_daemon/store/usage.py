@@ -1,6 +1,7 @@
 """How much an owner has stored: what a document is charged, and the bound of a quota.
 
-The sum of each owner stands in the table ``usage``, kept by triggers (`schema`).
+The sum of each owner stands in the table ``usage``, which `maintenance.integrity_findings` compares
+with the documents.
 """
 
 import json
@@ -22,6 +23,15 @@ def charge(document: PreparedDocument) -> int:
         for relation in chunk.relations:
             names += (relation.subject, relation.relation, relation.object)
     return sum(len(name.encode()) for name in names) + CHUNK_BYTES * len(document.chunks)
+
+
+def add(conn: apsw.Connection, owner: str, n_bytes: int) -> None:
+    """Count so many bytes more, or less, for an owner; in the transaction of the change."""
+    conn.execute(
+        "INSERT INTO usage VALUES (?1, ?2) ON CONFLICT (owner) DO UPDATE "
+        "SET n_bytes = n_bytes + ?2",
+        (owner, n_bytes),
+    )
 
 
 def stored_bytes(conn: apsw.Connection, owner: str) -> int:

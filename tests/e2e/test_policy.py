@@ -173,6 +173,26 @@ def test_identity_is_that_of_the_moment_of_connecting(served: Daemon) -> None:
     os.close(write)
 
 
+def test_who_is_not_mapped_into_the_daemons_namespace_is_refused(public: Path) -> None:
+    # Of all users only root exists in there: everybody else arrives as the overflow id.
+    rules = [OWN, {"uid": [1, 4294967294], "roles": ["admin"], "principal": "anybody"}]
+    rules.append({"gid": [1, 4294967294], "roles": ["admin"], "principal": "anybody"})
+    policy = write_policy(public / "policy.toml", rules)
+    running = Daemon(public / "d", BRAIN_POLICY=str(policy))
+    running.wrapper = ["unshare", "--user", "--map-root-user"]
+    running.start()
+    open_to_all(running)
+    try:
+        with running.client() as client:
+            assert client.whoami()["uid"] == 0
+        for caller in (Caller(2002), Caller(65533), Caller(65534), Caller(2002, 0, (0, 7))):
+            code, told = caller.call(running, "whoami")
+            assert code == "forbidden"
+            assert "could not map" in told
+    finally:
+        assert running.stop() == 0
+
+
 # ---- reloading
 
 

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import PeerCredentials, Quota
@@ -137,6 +139,35 @@ def test_one_fault_refuses_the_file_whole_and_is_named(
     tmp_path: Path, text: str, told: str
 ) -> None:
     assert re.search(told, refused(written(tmp_path, text)))
+
+
+@pytest.mark.parametrize("depth", [100, 300, 500, 5000])
+@pytest.mark.parametrize("key", ["uid", "roles", "limits", "rule"])
+def test_deep_nesting_is_refused_like_all_else(tmp_path: Path, key: str, depth: int) -> None:
+    rule = RULE.replace(f'user = "{ME}"', "")
+    refused(written(tmp_path, f"{rule}{key} = {'[' * depth}{']' * depth}"))
+
+
+@given(
+    place=st.integers(0, len(RULE)),
+    length=st.integers(0, 12),
+    insert=st.text(st.sampled_from('[]{}"=,.*\n x0159eE-_#\\'), max_size=6) | st.text(max_size=3),
+)
+def test_whatever_is_written_it_is_a_policy_or_a_typed_refusal(
+    tmp_path_factory: pytest.TempPathFactory, place: int, length: int, insert: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "fuzzed"
+    folder.mkdir(exist_ok=True)
+    text = RULE[:place] + insert + RULE[place + length :]
+    file = folder / "policy.toml"
+    file.write_bytes(text.encode(errors="surrogatepass"))
+    file.chmod(0o600)
+    told = str(file)
+    try:
+        load(file)
+    except BadRequest as error:
+        told = error.message
+    assert str(file) in told
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:

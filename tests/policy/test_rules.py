@@ -8,6 +8,7 @@ import pytest
 
 from brain_daemon.errors import Forbidden
 from brain_daemon.model import PeerCredentials, Quota
+from brain_daemon.policy import rules
 from brain_daemon.policy.rules import INVALID_ID, Policy, Rule, unmapped_ids
 
 READER = frozenset({"reader"})
@@ -24,17 +25,17 @@ def rule(number: int, kind: Any, low: int, high: int | None = None, **options: A
 
 
 def test_the_first_rule_that_fits_decides() -> None:
-    rules = (
+    given = (
         rule(1, "uid", 1000, principal="first"),
         rule(2, "gid", 70, principal="group"),
         rule(3, "uid", 1000, 2000, principal="range"),
     )
-    policy = Policy(rules, SOURCE)
+    policy = Policy(given, SOURCE)
     assert policy.admit(peer(1000, 5000, 70)).name == "first"
     assert policy.admit(peer(1001, 5000, 70)).name == "group"
     assert policy.admit(peer(1001, 70)).name == "group"  # the primary group is one of them
     assert policy.admit(peer(1001)).name == "range"
-    assert Policy(rules[::-1], SOURCE).admit(peer(1000, 70)).name == "range"
+    assert Policy(given[::-1], SOURCE).admit(peer(1000, 70)).name == "range"
 
 
 @pytest.mark.parametrize(("uid", "fits"), [(999, False), (1000, True), (2000, True), (2001, False)])
@@ -103,6 +104,16 @@ def test_a_name_that_would_mean_more_than_a_name_is_refused(
     by_uid = Policy((rule(1, "uid", 7, principal="{uid}"),), SOURCE)
     by_uid._names[7] = name
     assert by_uid.admit(peer(7)).name == "7"
+
+
+def test_names_are_asked_for_only_where_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(rules, "_user_name", lambda uid: asked.append(uid) or "alice")
+    Policy((rule(1, "uid", 7, principal="{uid}"),), SOURCE).admit(peer(7))
+    assert not asked
+    policy = Policy((rule(1, "uid", 7, principal="{user}"),), SOURCE)
+    assert [policy.admit(peer(7)).name for _ in range(3)] == ["alice"] * 3
+    assert asked == [7]
 
 
 @pytest.mark.parametrize("name", ["alice", "alice.smith", "svc_1$", "Ána", "a@example.org", "_x"])
