@@ -29,7 +29,7 @@ def backup(
     target : Path
         In an existing folder. The file appears there whole, with mode 0600, synced to disk.
     overwrite : bool
-        Whether an existing regular file may be replaced.
+        Whether an existing backup may be replaced.
     recipient : str, optional
         A public key of age; the file is encrypted to it after it was checked.
 
@@ -41,7 +41,8 @@ def backup(
     Raises
     ------
     Conflict
-        The target exists and ``overwrite`` is false, or another backup to it is under way.
+        The target exists and ``overwrite`` is false, or it is no backup; or another backup to it
+        is under way.
     BadRequest
         It cannot be written, it is in the store's own folder, or it is no regular file; or the
         recipient is no key.
@@ -115,6 +116,19 @@ def _check_target(conn: apsw.Connection, target: Path, overwrite: bool) -> None:
         raise BadRequest(f"{target} is the store itself, or in its folder: choose another path")
     if target.exists() and not overwrite:
         raise _exists(target)
+    if target.exists() and not _is_backup(target):
+        raise Conflict(
+            f"{target} exists and is no backup, so it is not replaced: choose another path, or "
+            "remove it yourself"
+        )
+
+
+def _is_backup(path: Path) -> bool:
+    """Tell by its first bytes; who may make backups must not so destroy the user's other files."""
+    with path.open("rb") as file:
+        header = file.read(72)
+    is_ours = header[68:72] == schema.APPLICATION_ID.to_bytes(4, "big")
+    return (header.startswith(b"SQLite format 3\0") and is_ours) or encryption.is_encrypted(path)
 
 
 def _exists(target: Path) -> Conflict:

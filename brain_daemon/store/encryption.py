@@ -45,6 +45,12 @@ def parse(recipient: str) -> object:
         ) from error
 
 
+def is_encrypted(path: Path) -> bool:
+    """Tell whether a file is in the age format, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
 def copy_plain(source: Path, target: Path, identity: Path | None) -> None:
     """Copy a backup, decrypting it if it is encrypted.
 
@@ -53,9 +59,7 @@ def copy_plain(source: Path, target: Path, identity: Path | None) -> None:
     BadRequest
         It is encrypted and no key was given, or the key does not open it; or it was changed.
     """
-    with source.open("rb") as file:
-        is_encrypted = file.read(len(_MAGIC)) == _MAGIC
-    if not is_encrypted:
+    if not is_encrypted(source):
         shutil.copyfile(source, target)
         return
     if identity is None:

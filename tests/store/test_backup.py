@@ -60,12 +60,31 @@ def test_an_existing_file_is_replaced_only_when_asked(
     reader: apsw.Connection, outside: Path
 ) -> None:
     target = outside / "copy.db"
-    target.write_text("precious")
+    backup.backup(reader, target)
+    before = target.stat()
     with pytest.raises(Conflict, match="overwrite"):
         backup.backup(reader, target)
-    assert target.read_text() == "precious"
+    assert target.stat() == before
     assert backup.backup(reader, target, overwrite=True)["chunks"] == 100
+    assert target.stat().st_ino != before.st_ino
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_encrypted_backup_may_be_replaced_too(reader: apsw.Connection, outside: Path) -> None:
+    target = outside / "copy.age"
+    target.write_bytes(b"age-encryption.org/v1\n-> X25519 ...")
+    assert backup.backup(reader, target, overwrite=True)["chunks"] == 100
+
+
+@pytest.mark.parametrize("content", [b"precious", b"", b"SQLite format 3\0" + bytes(84)])
+def test_what_is_no_backup_is_never_replaced(
+    reader: apsw.Connection, outside: Path, content: bytes
+) -> None:
+    target = outside / "policy.toml"
+    target.write_bytes(content)
+    with pytest.raises(Conflict, match=r"policy\.toml exists and is no backup"):
+        backup.backup(reader, target, overwrite=True)
+    assert target.read_bytes() == content
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(
