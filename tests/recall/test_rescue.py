@@ -56,10 +56,15 @@ def test_without_the_graph_there_is_no_second_look(memories: Memories) -> None:
 
 def test_what_the_second_look_brings_must_pass_too(memories: Memories) -> None:
     unnamed(memories)
-    answer = memories.recall("Which zorblax did Pier quintavate in Helsinki?", abstain=True)
+    q = "Which zorblax did Pier Nine quintavate in Helsinki?"
+    answer = memories.recall(q, abstain=True)
     assert (answer["decision"], answer["hits"]) == ("low_confidence", [])
     look = answer["assessment"]["rescue"]
     assert (look["status"], look["confidence"] < answer["assessment"]["threshold"]) == ("ran", True)
+    first = memories.recall(q)
+    assert answer["assessment"]["signals"] == first["assessment"]["signals"]
+    assert answer["assessment"]["confidence"] == first["assessment"]["confidence"]
+    assert look["confidence"] > first["assessment"]["confidence"]
 
 
 def test_nobody_is_rescued_by_anothers_secret(memories: Memories) -> None:
