@@ -35,6 +35,7 @@ BACKLOG = 4096
 RETRY_AFTER_MS = 500
 
 _SWEEP_S = 1.0
+_TURNS = 2  # of the loop: one looks for what has arrived, the next has read it
 _MAX_REFUSED = 64  # surplus connections kept until they can be told so
 
 
@@ -101,7 +102,7 @@ class Server:
             connection.readmit()
 
     async def drain(self, grace_s: float) -> None:
-        """Stop accepting, answer every request already read, close.
+        """Stop accepting, answer every request that has arrived, close.
 
         Parameters
         ----------
@@ -110,6 +111,8 @@ class Server:
         """
         for listener in self._listeners:
             listener.close()
+        for _ in range(_TURNS):  # so that what has arrived is read
+            await asyncio.sleep(0)
         self._drained = asyncio.get_running_loop().create_future()
         for connection in list(self._connections):
             connection.drain()

@@ -1,5 +1,6 @@
 """What all connections share: identity, errors, number, drain."""
 
+import asyncio
 import logging
 import os
 import re
@@ -13,7 +14,7 @@ import pytest
 from brain_daemon.errors import Forbidden
 from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.framing import Limits
-from tests.protocol.serving import Serving, answers, request, wait_until
+from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 
 def test_the_principal_is_what_authenticate_made_of_the_peer(serving: Serving) -> None:
@@ -262,6 +263,19 @@ def test_drain_answers_what_was_read_and_accepts_nothing_new(serving: Serving) -
         serving.resolve(1, "b")
         assert answers(busy) == [[1, 1, None, "a"], [1, 2, None, "b"]]
         done.result(30)
+
+
+def test_drain_answers_requests_that_arrived_but_were_not_read(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "ping"))
+        assert answers(sock, 1)
+
+        async def send_and_drain() -> None:
+            sock.sendall(request(2, "ping"))
+            await serving.server.drain(5.0)
+
+        asyncio.run_coroutine_threadsafe(send_and_drain(), serving.loop).result(TIMEOUT_S)
+        assert answers(sock) == [[1, 2, None, "pong"]]
 
 
 def test_drain_answers_requests_that_waited_for_their_turn(tmp_path: Path) -> None:
