@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _ext/*.pyx _ext/*.h) _ext/kernels.c setup.py pyproject.toml
 
-.PHONY: help demo test lint types aarch64 bench kill9 sanitize clean
+.PHONY: help demo test lint types aarch64 bench kill9 sanitize boot clean
 
 help:  ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ kill9: $(VENV)/.installed-test  ## A hundred kill -9 in mid-ingest
 
 sanitize: $(VENV)/.installed-test  ## The kernels under AddressSanitizer and UBSan
 	bash tools/sanitize.sh $(abspath $(BIN)/python)
+
+boot: $(VENV)/.installed  ## Boot a real systemd in a container and check the service (root)
+	tests/boot/run $(abspath $(BIN)/python)
 
 clean:  ## Remove what the build made
 	rm -rf build dist *.egg-info $(VENV) _ext/*.so

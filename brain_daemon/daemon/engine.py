@@ -161,4 +161,4 @@ def _reason(error: Exception) -> BrainError:
     """Give what clients are told; none of them sent a bad request."""
     if isinstance(error, BrainError) and not isinstance(error, BadRequest):
         return error
-    return StoreDegraded(f"{error}; then reload or restart the daemon")
+    return StoreDegraded(f"{error}; mend this, then reload or restart the daemon")
