@@ -19,6 +19,7 @@ import apsw
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
 from brain_daemon.store import failures, maintenance
+from brain_daemon.store import log as write_ahead
 from brain_daemon.store.reserve import Reserve
 
 log = logging.getLogger(__name__)
@@ -159,12 +160,17 @@ class Writer(threading.Thread):
                 else:
                     self._commit(batch)
                     self._tend_log()
+        try:
+            self._verify_log()
+        except apsw.CorruptError as error:
+            self._abandon(error)
         self._connection.close()
 
     def _note_log(self, connection: apsw.Connection, name: str, n_pages: int) -> int:
         self._log_pages = n_pages
         if self._runs_alone and n_pages >= LOG_PAGES:
-            connection.wal_checkpoint()  # a failure reaches the job, whose commit stands
+            self._verify_log()  # a failure reaches the job, whose commit stands
+            connection.wal_checkpoint()
         return apsw.SQLITE_OK
 
     def _tend_log(self) -> None:
@@ -172,12 +178,20 @@ class Writer(threading.Thread):
         if self._log_pages < LOG_PAGES or self.failure is not None:
             return
         try:
+            self._verify_log()
             self._connection.wal_checkpoint()
         except Exception as error:
             self._abandon(self._reserve.explain(error))
 
+    def _verify_log(self) -> None:
+        """What is moved into the file gets a new checksum there, so it has to be right before."""
+        n_pages, self._log_pages = self._log_pages, 0
+        if not write_ahead.is_sound(write_ahead.path(self._connection), n_pages):
+            raise apsw.CorruptError("the write-ahead log is damaged")
+
     def _empty_log(self) -> None:
         try:
+            self._verify_log()
             maintenance.checkpoint(self._connection)
         except Exception as error:
             self._abandon(self._reserve.explain(error))
@@ -317,6 +331,8 @@ class Writer(threading.Thread):
             # and a later success would prove nothing.
             self.failure = f"{error}; restart the daemon"
             if failures.is_damage(error):  # or so it looked: SQLite may say so for want of memory
+                # To move the log into the file, as closing does, might make a loss final.
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 self.failure += ", which checks the file, and if need be `brain restore` a backup"
         if not isinstance(error, BrainError):
             log.error("writing failed: %s", error)

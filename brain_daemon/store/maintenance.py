@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from brain_daemon.errors import StoreDegraded
-from brain_daemon.store import checksums, failures, fulltext, vectors
+from brain_daemon.store import checksums, failures, fulltext, log, vectors
 
 _PLURALS = {
     "document": "documents",
@@ -157,7 +157,15 @@ def settle(conn: apsw.Connection) -> checksums.Check:
     Notes
     -----
     A file without checksums (of an older release) and one whose log has no room are not checked.
+    A log that was damaged stays as it is: moving it into the file would make the loss final.
     """
+    n_lost = log.n_cut_off(log.path(conn))
+    if n_lost:
+        conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return checksums.Check(
+            f"{n_lost} commits cannot be read, for the write-ahead log is damaged before them (to "
+            "go on without them, move it away)"
+        )
     try:
         checkpoint(conn)
     except (apsw.FullError, apsw.ReadOnlyError):

@@ -33,9 +33,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def fill(folder: Path) -> Path:
+def fill(folder: Path, name: str = "filler") -> Path:
     """Leave no byte to others."""
-    filler = folder / "filler"
+    filler = folder / name
     with filler.open("wb", buffering=0) as file:
         for size in (1 << 20, 4096):
             try:
@@ -88,12 +88,14 @@ def test_start_on_a_full_disk(small_disk: Path) -> None:
         client.remember("The lighthouse is lit", uri="n")
         filler = fill_up(client, small_disk)
     daemon.kill()
-    filler.open("ab").close()
+    (daemon.store / "brain.db-shm").unlink()  # as after the machine was started anew
+    more = fill(small_disk, "more")
     daemon.start()
     with daemon.client() as client:
         assert client.recall("lighthouse")["hits"]
         assert client.call("forget", uri="n")["chunk_ids"]
         filler.unlink()
+        more.unlink()
         assert client.remember("Room again")["created"]
     assert daemon.stop() == 0
 

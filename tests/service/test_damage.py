@@ -12,6 +12,7 @@ import pytest
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import StoreDegraded
 from brain_daemon.store import checksums, connection
+from tests.service.appliance import Appliance, put
 from tests.service.world import ADMIN, ALICE, World
 
 PAGE = checksums.PAGE_BYTES
@@ -157,3 +158,43 @@ def test_damage_that_comes_while_the_daemon_serves(sound: tuple[Path, dict[int, 
 def test_a_stopped_daemon_leaves_no_log_behind(sound: tuple[Path, dict[int, str]]) -> None:
     path, _ = sound
     assert {each.name for each in path.parent.glob("brain.db*")} == {"brain.db"}
+
+
+def test_a_log_that_is_damaged_while_the_daemon_serves_is_not_moved_into_the_file(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    world = World(folder)
+    for number in range(5):
+        world.remember(f"The lighthouse {number} is lit")
+    log = folder / "brain.db-wal"
+    content = bytearray(log.read_bytes())
+    content[32 + 24 + 3000] ^= 1
+    with log.open("r+b") as file:
+        file.write(content)
+    world.close()
+    assert log.read_bytes() == content
+    with pytest.raises(StoreDegraded, match="write-ahead log is damaged"):
+        World(folder)
+    assert log.read_bytes() == content
+
+
+def test_a_zeroed_end_of_a_block_of_vectors_is_told(tmp_path: Path) -> None:
+    """Blocks of vectors are made of zeros, so that such a page alone is no sign of damage."""
+    path = tmp_path / "brain.db"
+    appliance = Appliance(path)
+    for start in range(0, 256, 64):
+        appliance.do(*(put(f"note {number}") for number in range(start, start + 64)))
+    appliance.close()
+    conn = connection.open_reader(path)
+    page = conn.execute(
+        "SELECT pageno FROM dbstat WHERE name = 'chunk_vec_vector_chunks00' "
+        "AND pagetype = 'overflow' ORDER BY path DESC LIMIT 1"
+    ).get
+    conn.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * PAGE)
+        file.write(bytes(PAGE))
+    with pytest.raises(StoreDegraded, match="vectors are damaged"):
+        Appliance(path)

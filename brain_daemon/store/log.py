@@ -1,0 +1,111 @@
+"""The write-ahead log: whether its frames are as they were written.
+
+SQLite verifies the checksums of frames when it opens a log that a crash left, and takes the first
+that does not match for its end. That is right for a write that a power cut tore; where an older
+frame was damaged, it would silently drop every commit behind it. And it verifies nothing when it
+moves pages from the log into the file. Format: "WAL-mode File Format" in SQLite's documentation.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from brain_daemon.store.checksums import PAGE_BYTES
+
+_HEADER_BYTES = 32
+_FRAME_BYTES = 24 + PAGE_BYTES
+_BLOCK_FRAMES = 1024  # read at one time
+_BIG_ENDIAN = 0x377F0683
+
+Words = npt.NDArray[np.uint32]
+Flags = npt.NDArray[np.bool_]
+
+
+def path(conn: apsw.Connection) -> Path:
+    """Give where the log of a connection is, whether there is one now or not."""
+    return Path(f"{conn.filename}-wal")
+
+
+def is_sound(log: Path, n_frames: int) -> bool:
+    """Tell whether the first frames of a log are all as they were written.
+
+    Parameters
+    ----------
+    log : Path
+        The log of a database that is open; only later frames are written meanwhile.
+    n_frames : int
+        How many frames the last commit left.
+    """
+    n_seen = 0
+    for valid, _ in _frames(log):
+        valid = valid[: n_frames - n_seen]
+        if not valid.all():
+            return False
+        n_seen += len(valid)
+        if n_seen == n_frames:
+            return True
+    return n_seen == n_frames
+
+
+def n_cut_off(log: Path) -> int:
+    """Count commits that SQLite would drop though they had been made durable.
+
+    A frame that follows a commit was written after that commit was synced. So a commit behind the
+    first damaged frame was acknowledged if the frame after it continues its checksum; of the very
+    last commit nobody can tell.
+    """
+    is_cut = False
+    n_lost = 0
+    ends_in_commit = False  # of the frame before
+    for valid, is_commit in _frames(log):
+        for is_valid, commits in zip(valid.tolist(), is_commit.tolist(), strict=True):
+            n_lost += is_cut and ends_in_commit and is_valid
+            is_cut = is_cut or not is_valid
+            ends_in_commit = commits and is_cut
+    return n_lost
+
+
+def _frames(log: Path) -> Iterator[tuple[Flags, Flags]]:
+    """Blocks of (continues the checksum of the frame before, is of this log and ends a commit)."""
+    try:
+        file = log.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        header = file.read(_HEADER_BYTES)
+        if len(header) < _HEADER_BYTES:
+            return
+        order = ">" if struct.unpack_from(">I", header)[0] == _BIG_ENDIAN else "<"
+        salts = np.frombuffer(header, ">u4", 2, 16).astype(np.uint32)
+        stored = np.frombuffer(header, ">u4", 2, 24).astype(np.uint32)
+        words = np.frombuffer(header, f"{order}u4", 6).astype(np.uint32)[None]
+        if not np.array_equal(_chained(words, np.zeros((1, 2), np.uint32))[0], stored):
+            # Nothing of the log is read then; whose frames they are, the first one says.
+            salts = np.frombuffer(file.read(_FRAME_BYTES)[:16].ljust(16, b"\0"), ">u4", 2, 8)
+            file.seek(_HEADER_BYTES)
+            stored = ~stored
+        while len(block := file.read(_BLOCK_FRAMES * _FRAME_BYTES)) >= _FRAME_BYTES:
+            n_frames = len(block) // _FRAME_BYTES
+            frames = np.frombuffer(block, np.uint8, n_frames * _FRAME_BYTES)
+            frames = frames.reshape(n_frames, _FRAME_BYTES)
+            fields = np.ascontiguousarray(frames[:, :24]).view(">u4").astype(np.uint32)
+            before = np.concatenate((stored[None], fields[:-1, 4:]))
+            words = np.concatenate((frames[:, :8], frames[:, 24:]), axis=1).view(f"{order}u4")
+            is_ours = (fields[:, 2:4] == salts).all(axis=1)
+            valid = is_ours & (_chained(words, before) == fields[:, 4:]).all(axis=1)
+            yield valid, is_ours & (fields[:, 1] != 0)
+            stored = fields[-1, 4:]
+
+
+def _chained(words: Words, before: Words) -> Words:
+    """SQLite's checksum of each row (n, w), going on from (n, 2); all rows at once."""
+    columns = np.ascontiguousarray(words.T).astype(np.uint32, copy=False)
+    first, second = before[:, 0].copy(), before[:, 1].copy()
+    for place in range(0, len(columns), 2):
+        first += columns[place] + second
+        second += columns[place + 1] + first
+    return np.stack((first, second), axis=1)
