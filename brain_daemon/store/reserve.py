@@ -4,11 +4,14 @@ Also here: asking the disk itself what a failed write meant. Not here: who may u
 """
 
 import errno
+import logging
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import apsw
+
+log = logging.getLogger(__name__)
 
 RESERVE_BYTES = 4 << 20  # of log and pages that a forget may write before it frees any
 _PROBE_BYTES = 64 << 10  # SQLite grows its shared index by 32 KiB
@@ -28,9 +31,15 @@ class Reserve:
         self.is_held = False
 
     def hold(self) -> bool:
-        """Allocate the room unless it is held already; False if the disk has not so much."""
+        """Allocate the room unless it is held already; False if the disk has not so much.
+
+        Whatever else is in the way is for the writes themselves to tell.
+        """
         if not self.is_held:
-            self.is_held = self._allocate(self._path, RESERVE_BYTES) == 0
+            failure = self._allocate(self._path, RESERVE_BYTES)
+            self.is_held = failure not in (errno.ENOSPC, errno.EDQUOT)
+            if failure and self.is_held:
+                log.warning("no room is kept for a full disk: %s", os.strerror(failure))
         return self.is_held
 
     def release(self) -> bool:

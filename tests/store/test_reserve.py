@@ -28,13 +28,14 @@ def test_room_of_an_earlier_process_is_taken_over(tmp_path: Path) -> None:
     assert later.release()
 
 
-def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
-    reserve = Reserve(tmp_path / "absent")
-    assert not reserve.hold()
-    assert not reserve.is_held
+def test_what_is_in_the_way_is_no_full_disk(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert Reserve(tmp_path / "absent").hold()
     (tmp_path / "reserve").symlink_to(tmp_path / "elsewhere")
-    assert not Reserve(tmp_path).hold()
+    assert Reserve(tmp_path).hold()
     assert not (tmp_path / "elsewhere").exists()
+    assert len(caplog.records) == 2
 
 
 @pytest.mark.parametrize("code", [apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_WRITE])
