@@ -10,6 +10,7 @@ import pytest
 
 from brain_daemon.client import Client
 from brain_daemon.errors import BadRequest, BrainError, NotFound, TooLarge
+from brain_daemon.store import connection
 from tests.daemon_process import Daemon
 
 
@@ -359,8 +360,8 @@ def test_store_is_readable_with_any_sqlite(daemon: Daemon, client: Client) -> No
 
 def test_newer_schema_is_refused_with_a_clear_message(daemon: Daemon) -> None:
     assert daemon.stop() == 0
-    conn = sqlite3.connect(daemon.store / "brain.db")
-    conn.execute("PRAGMA user_version = 999")
+    conn = connection.open_writer(daemon.store / "brain.db")
+    conn.pragma("user_version", 999)
     conn.close()
     process = daemon.spawn(PIPE="1")
     _, errors = process.communicate(timeout=60)
