@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from brain_daemon.cli import exits
+from brain_daemon.errors import Forbidden
 
 Stand = Any
 
@@ -85,6 +86,16 @@ def test_status_of_one_memory(stand: Stand) -> None:
     shown = stand.run("status").stdout
     assert "1 chunk of 1 document " in shown
     assert "1 entity, 1 relation " in shown
+
+
+def test_status_for_who_is_no_operator(stand: Stand) -> None:
+    refusal = Forbidden("stats needs the role operator")
+    stand.answers.update(hello=HELLO, stats=refusal, health=refusal)
+    result = stand.run("status")
+    assert result.exit_code == exits.OK
+    assert re.search(r"health +answering; more is for operators", result.stdout)
+    assert re.search(r"daemon +brain-daemon 0\.1\.0", result.stdout)
+    assert json.loads(stand.run("status", "--json").stdout)["stats"] == {}
 
 
 def test_status_of_a_daemon_that_is_not_well(stand: Stand) -> None:
