@@ -26,7 +26,6 @@ import numpy.typing as npt
 from brain_daemon.ingest import screening_rules as rules
 from brain_daemon.ingest.screening_disguises import (
     ENCODED_WORDS,
-    SPACED,
     decoded,
     fold,
     is_mark,
@@ -38,7 +37,6 @@ from brain_daemon.ingest.screening_indirect import INDIRECT, INDIRECT_STEMS
 from brain_daemon.ingest.screening_languages import FOREIGN
 
 CONDEMNED = 2  # points
-_SPLIT = 6  # letters in a row that stand apart
 _LAYERS = 2  # encodings within one another
 _MAX_MATCHES = 8  # of one pattern that are looked at: more of the same is no news
 
@@ -134,11 +132,6 @@ def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, 
 
 
 _TABLE, _GROUPS = _index_stems()
-_SQUEEZED_ORDER = re.compile(
-    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|every|the|your|my|of)*"
-    r"(?:previous|prior|earlier|above|preceding)(?:system)?(?:instruction|prompt|directive|rule|guideline)"
-    r"|(?:reveal|print|show|tellme)(?:the|your|full)*systemprompt"
-)
 
 
 def screen(text: str) -> str:
@@ -204,9 +197,6 @@ def _first_look(folded: str, letters: bytes) -> tuple[list[_Rule], frozenset[str
 def _judge(folded: str, tried: Sequence[_Rule], needed: int) -> str:
     seen = plain(folded)
     points: dict[str, int] = {}
-    runs_together = any(len(match.group()) > 2 * _SPLIT for match in SPACED.finditer(folded))
-    if runs_together and _SQUEEZED_ORDER.search(squeeze(seen).decode()):
-        points["split"] = CONDEMNED  # no word boundary is left to match on
     for rule in tried:
         if points.get(rule.name, 0) >= rule.points:
             continue

@@ -77,8 +77,7 @@ def fold(text: str) -> str:
 def _folded_run(run: str) -> str:
     """Fold neighbouring characters outside ASCII."""
     hidden = "".join(_hidden(run)) if len(run) > 2 else ""
-    seen = _INVISIBLE.sub("", run).translate(_ENCLOSED)
-    seen = unicodedata.normalize("NFKC", seen).casefold()
+    seen = _INVISIBLE.sub("", run).translate(_ENCLOSED).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFKD", seen) if not is_mark(c))
     plain = plain.lower()
     return f"{plain}\n{hidden}\n" if hidden else plain

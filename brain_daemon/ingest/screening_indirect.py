@@ -61,9 +61,12 @@ _SECRET = r"(?:api (?:keys?|tokens?)|passwords?|credentials|secrets?|(?:session 
 INDIRECT: tuple[tuple[str, int, str, str], ...] = (
     # --- former rules have lapsed
     ("override", 2, "@DROP + @ORDERS + @PRIOR",  # without a gap between the words
-     r"(?:ignore|disregard|forget|override|bypass|discard)(?:all|any|every|the|your|my|of)*"
+     r"(?:ignore|disregard|forget|override|bypass|discard)[\W_]{0,6}"
+     r"(?:(?:all|any|every|the|your|my|of)[\W_]{0,6})*"
      r"(?:previous|prior|earlier|above|preceding)(?:system)?"
      r"(?:instruction|prompt|directive|rule|guideline)"),
+    ("leak", 2, "yoursystemprompt thesystemprompt fullsystemprompt",
+     r"(?:reveal|print|show|tellme)(?:me|the|your|full)+systemprompt"),
     ("override", 2, "@BRIEF + @LAPSED",
      rf"\byour (?:[\w-]+ ){{0,3}}{_BRIEF} (?:{_BE} )?{_LAPSED}"),
     ("outdated", 1, "yourguid yourpolic yourrules yourinstr + updated changed rewritten",

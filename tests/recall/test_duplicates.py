@@ -54,10 +54,22 @@ def test_a_source_tells_what_it_is_called(memories: Memories) -> None:
     assert {(s["title"], *s["heading_path"]) for s in hit["sources"]} == {("Berlin",), ("Paris",)}
 
 
-def test_tags_keep_copies_apart(memories: Memories) -> None:
+@pytest.mark.parametrize(
+    "tag",
+    [
+        {"pii": True},
+        {"domain": "elsewhere"},
+        {"access_scope": "team"},
+        {"node_kind": "note"},
+        {"lawful_basis": "consent"},
+        {"region": "EU"},
+    ],
+    ids=lambda tag: next(iter(tag)),
+)
+def test_tags_keep_copies_apart(memories: Memories, tag: dict[str, Any]) -> None:
     plain = memories.add(TEXT, uri="a")
-    private = memories.add(TEXT, uri="b", pii=True)
-    assert sorted(answer(memories)) == [[plain], [private]]
+    tagged = memories.add(TEXT, uri="b", **tag)
+    assert sorted(answer(memories)) == [[plain], [tagged]]
 
 
 def test_a_copy_that_one_may_not_see_is_no_source(memories: Memories) -> None:
