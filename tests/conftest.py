@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from brain_daemon.client import Client
 from tests.daemon_process import ROOT, Daemon
+
+# How long an example takes depends on what else the machine does; pytest's time limit is enough.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def ours() -> TextTokenizer:
 
 
 @given(st.one_of(st.text(), st.text(trouble)))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_words_one_by_one_are_the_text_as_a_whole(bert, ours, text):
     ours._encode.__self__._cache.clear()
     for _ in ("fresh", "remembered"):

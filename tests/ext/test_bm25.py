@@ -6,7 +6,7 @@ from collections import Counter
 import apsw
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain_daemon._ext.bm25 import (
@@ -130,7 +130,6 @@ def test_scores_and_order_are_those_of_fts5(query, k):
 text_lists = st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9), max_size=25)
 
 
-@settings(deadline=None)
 @given(text_lists, st.data())
 def test_random_histories_agree_with_the_formula(texts, data):
     corpus = Corpus()

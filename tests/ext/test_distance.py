@@ -18,7 +18,7 @@ from model2vec import StaticModel
 
 from brain_daemon._ext import distance
 
-PER_TIER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+PER_TIER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(params=distance.simd_tiers())

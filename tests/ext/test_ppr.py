@@ -106,7 +106,7 @@ def expected_hits(links, seeds, weights, factors, visible, damping=0.5):
     return dense_ppr(matrix, restart, damping), degrees
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.85]))
 def test_scores_are_those_of_power_iteration(seed, damping):
     case = random_case(seed)
@@ -371,7 +371,7 @@ def test_old_graphs_are_left_as_they_were():
         np.testing.assert_array_equal(one, other)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_neighbors_and_compact_keep_what_counts(seed):
     links, _, _, _, visible = random_case(seed)

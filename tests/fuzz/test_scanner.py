@@ -84,7 +84,6 @@ def agree(data: bytes, cuts: list[int]) -> None:
 cuts = st.lists(st.integers(0, 10_000), max_size=10)
 
 
-@settings(deadline=None)
 @given(st.lists(values, max_size=5), cuts)
 def test_messages_come_out_as_they_went_in(messages: list[Any], at: list[int]) -> None:
     framer = Framer(1 << 20, 256, 100_000)
@@ -97,13 +96,13 @@ def test_messages_come_out_as_they_went_in(messages: list[Any], at: list[int]) -
     assert not framer.in_message
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200), cuts)
 def test_garbage_is_cut_as_msgpack_cuts_it(data: bytes, at: list[int]) -> None:
     agree(data, at)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(values, min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4),
@@ -118,7 +117,7 @@ def test_mutated_messages_are_cut_as_msgpack_cuts_them(
     agree(bytes(data), at)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=100) | values.map(msgpack.packb), cuts)
 def test_a_split_changes_neither_outcome_nor_error(data: bytes, at: list[int]) -> None:
     def outcome(pieces: list[bytes]) -> list[Any]:
@@ -141,7 +140,6 @@ def test_a_split_changes_neither_outcome_nor_error(data: bytes, at: list[int]) -
     assert repr(outcome([data])) == repr(outcome(split(data, at)))
 
 
-@settings(deadline=None)
 @given(values)
 def test_each_limit_is_the_least_that_lets_a_message_pass(value: Any) -> None:
     def measure(value: Any, depth: int) -> tuple[int, int]:

@@ -372,7 +372,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestStoreMachine.settings = settings(max_examples=40, stateful_step_count=20)
 
 
 def test_a_document_that_lost_a_chunk_is_never_taken_for_unchanged(conn: apsw.Connection) -> None:
