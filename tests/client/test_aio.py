@@ -178,7 +178,8 @@ def test_a_cancelled_call_leaves_the_connection_in_order(
     async def use() -> None:
         async with AsyncClient(serving.path) as client:
             task = asyncio.create_task(client.call("hold"))
-            await client.ping()
+            while not serving.held:
+                await client.ping()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
