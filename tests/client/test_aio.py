@@ -75,6 +75,8 @@ def test_a_late_answer_is_never_mistaken_for_another(
             with pytest.raises(DeadlineExceeded, match="hold"):
                 await client.call("hold")
             client.timeout_s = 30
+            while not serving.held:
+                await client.ping()
             serving.resolve(0, "late")
             assert await client.call("echo", i=1) == {"i": 1}
             assert serving.server.n_connections == 1
