@@ -662,7 +662,7 @@ def rows_with_all(Postings postings not None, const int32_t[::1] term_ids):
 cdef Py_ssize_t intersect(const segment *part, const int32_t[::1] term_ids, Py_ssize_t rarest,
                           int32_t[::1] rows) noexcept nogil:
     """Rows of a segment that hold all terms, walking those of one of them; gives their number."""
-    cdef int64_t start, end, low, high, middle
+    cdef int64_t start, end
     cdef Py_ssize_t i, t, n, kept
     brain_csr_find(&part.terms, term_ids[rarest], &start, &end)
     n = end - start
@@ -674,15 +674,8 @@ cdef Py_ssize_t intersect(const segment *part, const int32_t[::1] term_ids, Py_s
         brain_csr_find(&part.terms, term_ids[t], &start, &end)
         kept = 0
         for i in range(n):
-            low, high = start, end
-            while low < high:
-                middle = (low + high) // 2
-                if part.rows[middle] < rows[i]:
-                    low = middle + 1
-                else:
-                    high = middle
-            start = low              # the rows ascend
-            if low < end and part.rows[low] == rows[i]:
+            start = lower_bound(part.rows, start, end, rows[i])  # the rows ascend
+            if start < end and part.rows[start] == rows[i]:
                 rows[kept] = rows[i]
                 kept += 1
         n = kept

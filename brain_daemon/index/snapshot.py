@@ -14,7 +14,7 @@ from brain_daemon._ext.bm25 import Postings
 from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index.graph import EntityGraph, Links, relation_weight
 from brain_daemon.index.mentions import Mentions
-from brain_daemon.index.rows import Attributes, Rows
+from brain_daemon.index.rows import Attributes, Ints, Rows
 from brain_daemon.index.vectors import Vectors
 from brain_daemon.index.visibility import EVER, Filters, VisibilityCache, Visible
 from brain_daemon.model import PreparedDocument, Principal, Terms
@@ -242,10 +242,17 @@ class Snapshot:
         # Cached masks know the old instants.
         return replace(self, rows=self.rows.with_expiries(expiries), cache=VisibilityCache())
 
+    def _rows_of(self, chunk_ids: Sequence[int]) -> Ints:
+        """Rows of chunks, distinct and ascending; ids that are not there are skipped."""
+        if not chunk_ids:
+            return np.empty(0, np.int64)
+        found = np.unique(self.rows.find(chunk_ids))
+        return found[found >= 0]
+
     def _hold(self, changes: Sequence[Change]) -> "Snapshot":
         chunk_ids = [chunk_id for change in changes for chunk_id in change.held_chunk_ids]
-        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
-        held = found[(found >= 0) & (self.rows.alive[found] != 0)]
+        found = self._rows_of(chunk_ids)
+        held = found[self.rows.alive[found] != 0]
         if not len(held):
             return self
         graph = self.graph.unlink(held, self.rows.alive)
@@ -253,16 +260,15 @@ class Snapshot:
 
     def _release(self, changes: Sequence[Change]) -> "Snapshot":
         chunk_ids = [chunk_id for change in changes for chunk_id in change.released_chunk_ids]
-        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
-        freed = found[(found >= 0) & (self.rows.flagged[found] != 0)]
+        found = self._rows_of(chunk_ids)
+        freed = found[self.rows.flagged[found] != 0]
         if not len(freed):
             return self
         rows = self.rows.release(freed)
         return replace(self, rows=rows, graph=self.graph.count(freed, rows.alive))
 
     def _remove(self, chunk_ids: Sequence[int]) -> "Snapshot":
-        found = np.unique(self.rows.find(chunk_ids)) if chunk_ids else np.empty(0, np.int64)
-        dying = found[found >= 0]
+        dying = self._rows_of(chunk_ids)
         if not len(dying):
             return self
         graph = self.graph.unlink(dying, self.rows.alive)

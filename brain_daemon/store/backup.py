@@ -73,7 +73,7 @@ def backup(
                     raise _exists(target) from None
                 finally:
                     _remove(whole)
-        _sync_folder(target.parent)
+        sync_path(target.parent)
     except OSError as error:
         raise BadRequest(f"cannot write {target}: {error.strerror}") from error
     return {"path": str(target), "size_bytes": size, "sha256": digest, **expected}
@@ -173,8 +173,9 @@ def _sync(path: Path) -> tuple[int, str]:
         return file.tell(), digest
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync_path(path: Path) -> None:
+    """Make a file's content, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

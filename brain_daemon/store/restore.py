@@ -8,6 +8,7 @@ from typing import Any
 
 from brain_daemon.errors import BadRequest, SchemaTooNew, StoreDegraded
 from brain_daemon.store import checksums, connection, encryption, failures, maintenance, schema
+from brain_daemon.store.backup import sync_path
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
@@ -52,11 +53,11 @@ def restore(backup: Path, directory: Path, identity: Path | None = None) -> dict
         partial.chmod(0o600)
         with failures.translated():
             counts = check(partial)
-        _sync(partial)
+        sync_path(partial)
         kept = _keep_aside(database)
         _give_to_owner(directory, partial, *([kept, *kept.iterdir()] if kept else []))
         partial.replace(database)
-        _sync(directory)
+        sync_path(directory)
     except OSError as error:
         raise BadRequest(f"{error.filename or backup}: {error.strerror}") from error
     finally:
@@ -124,12 +125,12 @@ def _keep_aside(database: Path) -> Path | None:
     for path in present:
         if path == database:
             (kept / path.name).hardlink_to(path)
-    _sync(kept)
+    sync_path(kept)
     for path in present:
         if path != database:
             path.rename(kept / path.name)
-    _sync(kept)
-    _sync(database.parent)
+    sync_path(kept)
+    sync_path(database.parent)
     return kept
 
 
@@ -144,11 +145,3 @@ def _give_to_owner(directory: Path, *paths: Path) -> None:
 def _discard(partial: Path) -> None:
     for end in ("", *_COMPANIONS):
         Path(f"{partial}{end}").unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
