@@ -4,10 +4,21 @@ Characters in, offsets out; what a word means, and which are wanted, is decided 
 (``text.analyzer``, ``recall.evidence``).
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
-from libc.stdint cimport uint8_t, uint32_t
+from cpython.unicode cimport (
+    PyUnicode_1BYTE_KIND,
+    PyUnicode_2BYTE_KIND,
+    PyUnicode_DATA,
+    PyUnicode_KIND,
+)
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
+
+ctypedef fused code_unit:  # as CPython stores a str
+    uint8_t
+    uint16_t
+    uint32_t
+
 
 ctypedef struct segment:
     Py_ssize_t start
@@ -52,57 +63,67 @@ def surfaces(str text not None, tuple beginnings, bytes breaks not None):
     ValueError
         `breaks` has another length, or a beginning is empty or not ASCII.
     """
-    cdef Py_ssize_t n = len(text), at = 0, start
     cdef int kind = PyUnicode_KIND(text)
     cdef void *data = PyUnicode_DATA(text)
     cdef const uint8_t *table = breaks
-    cdef uint8_t first[128]
-    cdef Py_UCS4 char
-    cdef bint found, all_runs = beginnings is None
+    cdef uint64_t pairs[64]
     cdef str beginning
     if len(breaks) != 0x10000 // 8:
         raise ValueError(f"breaks has {len(breaks)} bytes: {0x10000 // 8} are needed")
-    memset(first, 0, sizeof(first))
-    if not all_runs:
-        for beginning in beginnings:
-            if not beginning or not beginning.isascii():
-                raise ValueError(f"a beginning is {beginning!r}: it must be ASCII and not empty")
-            first[lower(ord(beginning[0]))] = 1
-    result = []
+    memset(pairs, 0 if beginnings is not None else 0xff, sizeof(pairs))
+    for beginning in beginnings or ():
+        if not beginning or not beginning.isascii():
+            raise ValueError(f"a beginning is {beginning!r}: it must be ASCII and not empty")
+        if len(beginning) == 1:
+            pairs[ord(beginning[0]) & 63] = ~<uint64_t>0
+        else:
+            pairs[ord(beginning[0]) & 63] |= <uint64_t>1 << (ord(beginning[1]) & 63)
+    if kind == PyUnicode_1BYTE_KIND:
+        return find_runs(<const uint8_t *>data, len(text), beginnings, pairs, table)
+    if kind == PyUnicode_2BYTE_KIND:
+        return find_runs(<const uint16_t *>data, len(text), beginnings, pairs, table)
+    return find_runs(<const uint32_t *>data, len(text), beginnings, pairs, table)
+
+
+cdef list find_runs(const code_unit *text, Py_ssize_t n, tuple beginnings, const uint64_t *pairs,
+                    const uint8_t *breaks):
+    """Runs in which a beginning stands; `pairs` has a bit for what each begins with."""
+    cdef Py_ssize_t at = 0, start
+    cdef uint32_t following
+    cdef bint found
+    cdef list result = []
     while at < n:
-        char = PyUnicode_READ(kind, data, at)
-        if is_break(char, table):
+        if is_break(text[at], breaks):
             at += 1
             continue
         start = at
-        found = all_runs
-        while at < n:
-            char = PyUnicode_READ(kind, data, at)
-            if is_break(char, table):
-                break
+        found = beginnings is None
+        while at < n and not is_break(text[at], breaks):
             if not found:
-                if char >= 128:
+                if text[at] >= 128:
                     found = True
-                elif first[lower(char)]:
-                    found = begins(kind, data, n, at, beginnings)
+                else:
+                    following = text[at + 1] if at + 1 < n else 0
+                    if pairs[lower(text[at]) & 63] >> (lower(following) & 63) & 1:
+                        found = begins(text + at, n - at, beginnings)
             at += 1
         if found:
             result.append((start, at))
     return result
 
 
-cdef bint begins(int kind, void *data, Py_ssize_t n, Py_ssize_t at, tuple beginnings):
-    """Whether one of the beginnings stands at a place; none of them holds a break."""
+cdef bint begins(const code_unit *text, Py_ssize_t n, tuple beginnings):
+    """Whether one of the beginnings stands here; none of them holds a break."""
     cdef Py_ssize_t i, length
     cdef str beginning
-    cdef void *wanted
+    cdef const uint8_t *wanted
     for beginning in beginnings:
         length = len(beginning)
-        if length > n - at:
+        if length > n:
             continue
-        wanted = PyUnicode_DATA(beginning)
+        wanted = <const uint8_t *>PyUnicode_DATA(beginning)
         for i in range(length):
-            if lower(PyUnicode_READ(kind, data, at + i)) != (<uint8_t *>wanted)[i]:
+            if lower(text[i]) != wanted[i]:
                 break
         else:
             return True
@@ -133,12 +154,19 @@ def window(str text not None, list spans not None, Py_ssize_t limit):
         `limit` is below 1.
     """
     cdef segments cut
+    cdef int kind
     if limit < 1:
         raise ValueError(f"limit is {limit}: at least 1 is needed")
     cut.items = NULL
     cut.count = cut.capacity = 0
     try:
-        split(text, limit, &cut)
+        kind = PyUnicode_KIND(text)
+        if kind == PyUnicode_1BYTE_KIND:
+            split(<const uint8_t *>PyUnicode_DATA(text), len(text), limit, &cut)
+        elif kind == PyUnicode_2BYTE_KIND:
+            split(<const uint16_t *>PyUnicode_DATA(text), len(text), limit, &cut)
+        else:
+            split(<const uint32_t *>PyUnicode_DATA(text), len(text), limit, &cut)
         if not cut.count:
             return 0, 0
         return choose(text, spans, limit, &cut)
@@ -188,50 +216,52 @@ cdef Py_ssize_t last_within(const segments *cut, Py_ssize_t first, Py_ssize_t li
     return last
 
 
-cdef int split(str text, Py_ssize_t limit, segments *cut) except -1:
+cdef int split(const code_unit *text, Py_ssize_t n, Py_ssize_t limit, segments *cut) except -1:
     """Cut a text into sentences and lines, without the white space around them."""
-    cdef Py_ssize_t n = len(text), start = 0, at = 0, end
-    cdef int kind = PyUnicode_KIND(text)
-    cdef void *data = PyUnicode_DATA(text)
+    cdef Py_ssize_t start = 0, at = 0, end
     cdef Py_UCS4 char
     while at < n:
-        char = PyUnicode_READ(kind, data, at)
+        char = text[at]
         at += 1
         if char == u'.' or char == u'!' or char == u'?' or char == u'…':
             end = at
-            while end < n and is_closing(PyUnicode_READ(kind, data, end)):
+            while end < n and is_closing(text[end]):
                 end += 1
-            if end == n or not PyUnicode_READ(kind, data, end).isspace():
+            if end == n or not is_space(text[end]):
                 continue
             at = end
         elif not (char == u'\n' or char == u'。' or char == u'！' or char == u'？'):
             continue
-        add(kind, data, start, at, limit, cut)
+        add(text, start, at, limit, cut)
         start = at
-    return add(kind, data, start, n, limit, cut)
+    return add(text, start, n, limit, cut)
 
 
 cdef inline bint is_closing(Py_UCS4 char) noexcept nogil:
     return char == u"'" or char == u'"' or char == u')' or char == u']'
 
 
-cdef int add(int kind, void *data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t limit,
+cdef inline bint is_space(Py_UCS4 char) noexcept:
+    return char.isspace()
+
+
+cdef int add(const code_unit *text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t limit,
              segments *cut) except -1:
     """Add a sentence, in pieces if it is too long."""
     cdef Py_ssize_t length
     while True:
-        while start < end and PyUnicode_READ(kind, data, start).isspace():
+        while start < end and is_space(text[start]):
             start += 1
-        while start < end and PyUnicode_READ(kind, data, end - 1).isspace():
+        while start < end and is_space(text[end - 1]):
             end -= 1
         if start == end:
             return 0
         length = end - start
         if length > limit:
             length = limit
-            while length and not PyUnicode_READ(kind, data, start + length).isspace():
+            while length and not is_space(text[start + length]):
                 length -= 1
-            while length and PyUnicode_READ(kind, data, start + length - 1).isspace():
+            while length and is_space(text[start + length - 1]):
                 length -= 1
             if not length:  # nowhere to cut
                 length = limit
