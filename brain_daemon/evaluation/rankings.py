@@ -92,6 +92,7 @@ def rank(
         legs = pipeline.expand(
             doc,
             legs,
+            pipeline.fuse(doc, legs),
             visible,
             snapshot,
             memory.reader(),

@@ -262,14 +262,11 @@ def measure(question: Question, evidence: Evidence) -> Signals:
     )
 
 
-def measure_each(question: Question, evidence: Evidence) -> list[Signals]:
-    """Measure every hit by itself."""
-    return [
-        _signals(question, *of_hit)
-        for of_hit in zip(
-            evidence.cosines, evidence.covered, evidence.bm25, evidence.named, strict=True
-        )
-    ]
+def measure_hit(question: Question, evidence: Evidence, i: int) -> Signals:
+    """Measure a hit by itself."""
+    return _signals(
+        question, evidence.cosines[i], evidence.covered[i], evidence.bm25[i], evidence.named[i]
+    )
 
 
 def _signals(question: Question, cosine: float, covered: int, bm25: float, named: int) -> Signals:
@@ -309,31 +306,37 @@ def relevance(estimate: float) -> Relevance:
     return "medium" if estimate >= THRESHOLD else "low"
 
 
-def at_least(tier: Relevance | None) -> tuple[Relevance, ...]:
-    """Give a tier and those above it; None: all."""
-    return TIERS[TIERS.index(tier) :] if tier else TIERS
+def at_least(tier: Relevance) -> tuple[Relevance, ...]:
+    """Give a tier and those above it."""
+    return TIERS[TIERS.index(tier) :]
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the first hits are worth together, and each hit by itself, in their order."""
+    """What the first hits are worth together, and each hit by itself."""
 
+    question: Question
+    evidence: Evidence
     signals: Signals
     confidence: float
-    each: list[float]
-    relevance: list[Relevance]
 
     @classmethod
     def of(cls, question: Question, evidence: Evidence) -> "Assessment":
         """Assess hits; at least one."""
         signals = measure(question, evidence)
-        each = list(map(confidence, measure_each(question, evidence)))
-        return cls(signals, confidence(signals), each, list(map(relevance, each)))
+        return cls(question, evidence, signals, confidence(signals))
+
+    def of_hit(self, i: int) -> float:
+        """Give the confidence of a hit taken by itself."""
+        return confidence(measure_hit(self.question, self.evidence, i))
 
     def at_least(self, tier: Relevance | None) -> list[int]:
         """Give the positions of the hits of a tier or above; None: all."""
+        hits = range(len(self.evidence.cosines))
+        if tier is None:
+            return list(hits)
         tiers = at_least(tier)
-        return [i for i, own in enumerate(self.relevance) if own in tiers]
+        return [i for i in hits if relevance(self.of_hit(i)) in tiers]
 
     @property
     def answers(self) -> bool:

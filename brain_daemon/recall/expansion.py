@@ -17,7 +17,6 @@ TREC 2004: Novelty and HARD" (RM3).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from math import log
 from typing import Any
 
@@ -204,28 +203,23 @@ def _weigh(
     passages: Sequence[tuple[float, list[str]]], known: frozenset[str], snapshot: Snapshot
 ) -> Mapping[str, float]:
     """Weigh the terms of passages by share and idf; the best `MAX_TERMS`, ties by the term."""
-    terms = [term for _, of_passage in passages for term in of_passage]
-    if not terms:
-        return {}
-    ids = snapshot.vocabulary.lookup(" ".join(terms).encode())
-    distinct, first, places = np.unique(ids, return_index=True, return_inverse=True)
-    shares = np.concatenate(
-        [
-            np.full(len(of_passage), score / len(of_passage))
-            for score, of_passage in passages
-            if of_passage
-        ]
-    )
-    summed = np.bincount(places, shares, len(distinct))
+    shares: dict[str, float] = {}
+    for score, of_passage in passages:
+        share = score / (len(of_passage) or 1)
+        for term in of_passage:
+            shares[term] = shares.get(term, 0.0) + share
+    fitting = [term for term in shares if len(term) >= MIN_CHARS and term not in known]
+    ids = snapshot.vocabulary.lookup(" ".join(fitting).encode())
+    counts = bm25.document_frequencies(snapshot.postings, ids, snapshot.rows.alive).tolist()
     n_chunks = snapshot.n_alive
-    counts = bm25.document_frequencies(snapshot.postings, distinct, snapshot.rows.alive)
-    telling = np.flatnonzero((counts >= MIN_CHUNKS) & (counts <= MAX_SHARE * n_chunks))
+    most = MAX_SHARE * n_chunks
     weights = {
-        terms[at]: share * log(n_chunks / count)
-        for at, share, count in zip(
-            first[telling].tolist(), summed[telling].tolist(), counts[telling].tolist(), strict=True
-        )
+        term: shares[term] * log(n_chunks / count)
+        for term, count in zip(fitting, counts, strict=True)
+        if MIN_CHUNKS <= count <= most
     }
-    ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
-    fitting = (item for item in ranked if len(item[0]) >= MIN_CHARS and item[0] not in known)
-    return dict(islice(fitting, MAX_TERMS))
+    if not weights:
+        return {}
+    least = sorted(weights.values(), reverse=True)[:MAX_TERMS][-1]
+    best = [(-weight, term) for term, weight in weights.items() if weight >= least]
+    return {term: -weight for weight, term in sorted(best)[:MAX_TERMS]}

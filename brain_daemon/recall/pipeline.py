@@ -147,9 +147,12 @@ def recall(
         answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
         legs = search(query, snapshot, fitting, analyzer, model, settings)
-        legs = expand(query, legs, fitting, snapshot, conn, analyzer, settings)
+        fused = fuse(query, legs)
+        legs = expand(query, legs, fused, fitting, snapshot, conn, analyzer, settings)
         answer["expansion"] = legs.expansion.report(snapshot)
-        judged = judge(query, legs, fitting, snapshot, analyzer)
+        if legs.expansion.fired:
+            fused = fuse(query, legs)
+        judged = judge(query, legs, fused, fitting, snapshot, analyzer)
         rescued: dict[str, Any] = {"status": "skipped", "reason": "not needed"}
         if judged is not None and query.abstain and not judged.assessment.answers:
             judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
@@ -206,7 +209,7 @@ def search(
     settings: Settings,
     tuning: Tuning = TUNED,
 ) -> Legs:
-    """Run the legs; `fusion.fuse` of all of them is the answer's ranking."""
+    """Run the legs; what `fuse` makes of them is the answer's ranking."""
     mask = visible.mask
     depth = max(settings["recall_leg_depth"], query.k)
     terms = analyzer.query(query.words)
@@ -279,29 +282,36 @@ def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
         return kind(skipped="it failed; the daemon's log has the reason", failed=True)
 
 
+def fuse(query: QueryDoc, legs: Legs, *, deep: bool = False) -> list[FusedHit]:
+    """Fuse the legs, as far as a recall looks; ``deep``: all that they list."""
+    by_name = legs.by_name()
+    n_listed = sum(len(leg.rows) for leg in by_name.values())
+    if not n_listed:
+        return []
+    deep = deep or query.min_relevance is not None  # what is filtered must not empty the first k
+    n_hits = n_listed if deep else max(query.k + duplicates.SPARE, confidence.ASSESSED)
+    return fusion.fuse(by_name, n_hits)
+
+
 def judge(
     query: QueryDoc,
     legs: Legs,
+    fused: list[FusedHit],
     visible: Visible,
     snapshot: Snapshot,
     analyzer: Analyzer,
     *,
     names_on_paths: bool = False,
-    deep: bool = False,
 ) -> Judged | None:
-    """Fuse the legs and assess what leads; None when nothing was found.
+    """Assess what leads; None when nothing was found.
 
     Parameters
     ----------
+    fused : list of FusedHit
+        Of the legs.
     names_on_paths : bool
         Whether the names on the way to a hit count as its words.
-    deep : bool
-        Whether to take all that the legs list: copies must not crowd others out.
     """
-    deep = deep or query.min_relevance is not None  # what is filtered must not empty the first k
-    n_listed = sum(len(leg.rows) for leg in legs.by_name().values())
-    n_hits = n_listed if deep else max(query.k + duplicates.SPARE, confidence.ASSESSED)
-    fused = fusion.fuse(legs.by_name(), n_hits) if n_listed else []
     if not fused:
         return None
     rows = np.array([hit.row for hit in fused], np.int32)
@@ -373,9 +383,9 @@ def _rescue(
         depth=max(settings["recall_leg_depth"], query.k),
         epsilon=settings["graph_epsilon"],
     )
-    again = judge(
-        query, replace(legs, graph=walked), visible, snapshot, analyzer, names_on_paths=True
-    )
+    legs = replace(legs, graph=walked)
+    fused = fuse(query, legs)
+    again = judge(query, legs, fused, visible, snapshot, analyzer, names_on_paths=True)
     if again is None:
         return judged, {"status": "ran", "confidence": 0.0}
     rescued = {"status": "ran", "confidence": again.assessment.confidence}
@@ -385,6 +395,7 @@ def _rescue(
 def expand(
     query: QueryDoc,
     legs: Legs,
+    fused: Sequence[FusedHit],
     visible: Visible,
     snapshot: Snapshot,
     conn: apsw.Connection,
@@ -398,7 +409,7 @@ def expand(
     if not tuning.expansion_passages:
         return replace(legs, expansion=Expansion("disabled by tuning"))
     expanded, second = expansion.expand(
-        fusion.fuse(legs.by_name(), tuning.expansion_passages),
+        fused[: tuning.expansion_passages],
         legs.vector,
         legs.lexical,
         legs.terms.terms,
@@ -449,7 +460,8 @@ def _hits(
 ) -> list[dict[str, Any]]:
     selected = [position for position, _ in groups]
     wanted = frozenset(judged.legs.terms.terms)
-    provenance = _provenance(judged, selected, view) if query.provenance else None
+    estimates = [judged.assessment.of_hit(i) for i in selected]
+    provenance = _provenance(judged, selected, estimates, view) if query.provenance else None
     hits = []
     for position, (i, (_, copies)) in enumerate(zip(selected, groups, strict=True)):
         chunk = copies[0]
@@ -458,7 +470,7 @@ def _hits(
         present = wanted if judged.present[i].any() else frozenset()
         record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
         record["score"] = judged.fused[i].score
-        record["relevance"] = judged.assessment.relevance[i]
+        record["relevance"] = confidence.relevance(estimates[position])
         if provenance is not None:
             record["provenance"] = provenance[position]
         hits.append(record)
@@ -477,11 +489,11 @@ def _group(
         whole = judge(
             query,
             judged.legs,
+            fuse(query, judged.legs, deep=True),
             visible,
             view.snapshot,
             analyzer,
             names_on_paths=judged.names_on_paths,
-            deep=True,
         )
         judged = whole or judged
         groups = _grouped(judged, judged.select(query), view)
@@ -499,7 +511,9 @@ def _grouped(
     return [(selected[place], copies) for place, copies in groups]
 
 
-def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[dict[str, Any]]:
+def _provenance(
+    judged: Judged, selected: list[int], estimates: list[float], view: EntityView
+) -> list[dict[str, Any]]:
     legs = judged.legs
     fused = [judged.fused[i] for i in selected]
     paths = [
@@ -509,7 +523,9 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
     names = view.names({*on_paths, *legs.graph.entities})  # those of the report in one look-up
     expanded = legs.expansion.evidence([hit.row for hit in fused], view.snapshot)
     result = []
-    for i, hit, path, of_second_pass in zip(selected, fused, paths, expanded, strict=True):
+    for i, hit, path, of_second_pass, estimate in zip(
+        selected, fused, paths, expanded, estimates, strict=True
+    ):
         ranks = hit.ranks
         of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
         if rank := ranks.get("vector"):
@@ -528,7 +544,7 @@ def _provenance(judged: Judged, selected: list[int], view: EntityView) -> list[d
             }
         of_hit["fused"] = hit.score
         of_hit["expansion"] = of_second_pass
-        of_hit["confidence"] = judged.assessment.each[i]
+        of_hit["confidence"] = estimate
         result.append(of_hit)
     return result
 

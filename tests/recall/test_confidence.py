@@ -147,8 +147,10 @@ def test_min_relevance_filters_before_the_cut_to_k(world: Memories) -> None:
         wanted = [h["id"] for h in everything if h["relevance"] in confidence.at_least(tier)]
         assert world.found(q, min_relevance=tier, k=8) == wanted
         assert world.found(q, min_relevance=tier, k=1) == wanted[:1]
-    low_first = Assessment(Signals(*[0.0] * 7), 0.5, [0.1, 0.99], ["low", "high"])
-    assert low_first.at_least("high") == [1]
+    asked = question([1], ((0,),), n_known=1)
+    low_first = Evidence.of(asked, [-1.0, 1.0], np.array([[False], [True]]), [0.0, 9.0])
+    assert Assessment.of(asked, low_first).at_least("high") == [1]
+    assert Assessment.of(asked, low_first).at_least(None) == [0, 1]
 
 
 def test_min_relevance_looks_at_all_that_the_legs_list(world: Memories) -> None:
@@ -157,7 +159,8 @@ def test_min_relevance_looks_at_all_that_the_legs_list(world: Memories) -> None:
         visible = world.snapshot.visible(ALICE, query.filters(), NOW_US)
         parts = (ANALYZER, world.model, world.settings)
         legs = pipeline.search(query, world.snapshot, visible, *parts)
-        judged = pipeline.judge(query, legs, visible, world.snapshot, ANALYZER)
+        fused = pipeline.fuse(query, legs)
+        judged = pipeline.judge(query, legs, fused, visible, world.snapshot, ANALYZER)
         assert judged is not None
         return len(judged.fused)
 
@@ -208,7 +211,7 @@ def test_what_is_measured_of_several_hits_and_of_one() -> None:
         linked=1.0,
         size=log1p(10),
     )
-    assert confidence.measure_each(asked, weighed) == [
+    assert [confidence.measure_hit(asked, weighed, i) for i in range(3)] == [
         Signals(0.2, 0.375, 2.0, 1 / 3, 1.0, 1.0, log1p(10)),
         Signals(0.5, 0.0, 0.0, 0.0, 1.0, 1.0, log1p(10)),
         Signals(-0.1, 0.125, 3.5, 1 / 3, 0.0, 1.0, log1p(10)),
