@@ -109,6 +109,7 @@ class StoredChunk:
     writer: dict[str, Any] = field(default_factory=dict)  # {"uid": int, "pid": int, "name": str}
     flagged: bool = False
     flag_reason: str | None = None
+    copy_hash: int | None = None  # None: no other chunk has it
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ def where(hit: Mapping[str, Any]) -> Text:
     if hit.get("domain") not in (None, "default"):
         parts.append(safe(str(hit["domain"])))
     parts.append(f"id {plain(hit.get('id'), 'id')}")
-    if len(hit.get("sources") or []) > 1:
-        parts.append(f"{len(hit['sources'])} sources")
+    if (hit.get("n_sources") or 1) > 1:
+        parts.append(f"{plain(hit['n_sources'], 'n_sources')} sources")
     for mark in ("pii", "flagged", "expired"):
         if hit.get(mark):
             parts.append(mark)

@@ -13,7 +13,6 @@ from brain_daemon.errors import BrainError
 from brain_daemon.evaluation.collection import Document
 from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ROLES
-from brain_daemon.recall import duplicates
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
 from brain_daemon.store import chunks
@@ -71,11 +70,11 @@ def _collect(
         for chunk_id in answer["chunk_ids"]:
             collected.documents.setdefault(chunk_id, []).append(document.id)
     chunk_ids = list(collected.documents)
-    first: dict[int, int] = {}  # by hash: the texts of a large collection would stay in memory
+    first: dict[int, int] = {}  # by hash
     for start in range(0, len(chunk_ids), _BATCH):
         for chunk in chunks.fetch(memory.reader(), chunk_ids[start : start + _BATCH]):
-            identity = hash(duplicates.identity(chunk))
-            collected.copies[chunk.id] = first.setdefault(identity, chunk.id)
+            hash_ = chunk.copy_hash  # None: there is no other
+            collected.copies[chunk.id] = first.setdefault(hash_, chunk.id) if hash_ else chunk.id
     return collected
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from brain_daemon.evaluation.collection import Query
 from brain_daemon.evaluation.loaded import LoadedCollection
 from brain_daemon.recall import fusion, operators, pipeline
-from brain_daemon.recall.pipeline import LEGS
+from brain_daemon.recall.legs import LEGS
 from brain_daemon.recall.query import decode_query
 from brain_daemon.recall.tuning import TUNED, Tuning
 from brain_daemon.timestamps import now_us

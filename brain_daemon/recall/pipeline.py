@@ -2,20 +2,19 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import apsw
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.index.snapshot import Snapshot
 from brain_daemon.index.visibility import EVER, Visible
-from brain_daemon.model import Principal, StoredChunk
+from brain_daemon.model import Principal
 from brain_daemon.recall import (
     confidence,
     duplicates,
@@ -25,68 +24,33 @@ from brain_daemon.recall import (
     graph,
     lexical,
     operators,
+    provenance,
     rescue,
     vector,
 )
 from brain_daemon.recall.confidence import Assessment, Evidence
+from brain_daemon.recall.duplicates import Group
 from brain_daemon.recall.entities import EntityView
 from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
 from brain_daemon.recall.fusion import FusedHit
 from brain_daemon.recall.graph import GraphRanking
+from brain_daemon.recall.legs import LEGS, Judged, Legs
 from brain_daemon.recall.query import QueryDoc
-from brain_daemon.recall.ranking import Ranking, Rows
+from brain_daemon.recall.ranking import Ranking
 from brain_daemon.recall.tuning import TUNED, Tuning
 from brain_daemon.store import chunks
-from brain_daemon.text.analyzer import Analyzer, QueryTerms
+from brain_daemon.text.analyzer import Analyzer
 from brain_daemon.text.stopwords import STOP_WORDS
 from brain_daemon.timestamps import now_us
 
-PATH_START = "query"
 log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Ranking)
-LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
-TRACED = 50  # of each leg's list, in a trace
 
 
 class Settings(Protocol):
     """The settings by name, as in `config`: ``recall_*`` and ``graph_*`` are read."""
 
     def __getitem__(self, name: str) -> Any: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Legs:
-    """The three rankings of one query, and what they were made from."""
-
-    terms: QueryTerms
-    term_ids: npt.NDArray[np.int32]
-    asked: tuple[npt.NDArray[np.int8], float]  # the question's embedding and its scale
-    vector: Ranking
-    lexical: Ranking
-    graph: GraphRanking
-    feedback: Rows  # the passages that moved the vector leg's query
-    linked: tuple[int, ...] = ()  # the entities that the query names
-    lengths: tuple[float, ...] = ()  # of the terms' vectors, not normalised
-    expansion: Expansion = NOTHING_FOUND  # whether `lexical` is a second pass
-
-    def by_name(self) -> Mapping[str, Ranking]:
-        return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The fused hits, what each holds of the query, and what they are worth; all parallel."""
-
-    legs: Legs
-    fused: list[FusedHit]
-    present: npt.NDArray[np.bool_]  # (hits, terms)
-    cosines: list[float]  # with the query as asked
-    assessment: Assessment
-    names_on_paths: bool = False
-
-    def select(self, query: QueryDoc) -> list[int]:
-        """Positions of the hits that may be shown."""
-        return self.assessment.at_least(query.min_relevance)
 
 
 def recall(
@@ -157,8 +121,6 @@ def recall(
         if judged is not None and query.abstain and not judged.assessment.answers:
             judged, rescued = _rescue(query, judged, fitting, snapshot, analyzer, settings)
         view = EntityView(snapshot, fitting.mask, conn)
-        if query.trace:
-            answer["ranked"] = _ranked(judged.legs if judged else legs, snapshot)
         if judged is None:
             answer["decision"] = "no_match"
             answer["reason"] = (
@@ -172,6 +134,12 @@ def recall(
                 answer["reason"] = judged.assessment.why_not()
             elif judged.select(query):
                 judged, groups = _group(query, judged, fitting, view, analyzer)
+                if len(groups) < query.k and not judged.names_on_paths:
+                    judged, groups = _beyond_copies(
+                        query, judged, groups, fitting, view, analyzer, model, settings
+                    )
+                    answer["expansion"] = judged.legs.expansion.report(snapshot)
+                groups = duplicates.complete(groups[: query.k], snapshot.rows, fitting.mask, conn)
                 answer["hits"] = _hits(query, judged, groups, view, analyzer)
             else:
                 answer["decision"] = "filtered_out"
@@ -179,7 +147,10 @@ def recall(
                     f"none of the {len(judged.fused)} hits is of relevance "
                     f"{query.min_relevance!r} or above"
                 )
-        answer["legs"] = _report(judged.legs if judged else legs, view)
+        legs = judged.legs if judged else legs
+        if query.trace:
+            answer["ranked"] = provenance.ranked(legs, snapshot)
+        answer["legs"] = provenance.report_legs(legs, view)
         down = [name for name, leg in legs.by_name().items() if leg.failed]
         if down and not answer["hits"]:
             answer["reason"] = f"without the {' and the '.join(down)} leg: {answer['reason']}"
@@ -425,61 +396,36 @@ def expand(
     return replace(legs, lexical=second, expansion=expanded)
 
 
-def _report(legs: Legs, view: EntityView) -> dict[str, Any]:
-    report = {name: leg.report() for name, leg in legs.by_name().items()}
-    if legs.vector.skipped is None:
-        report["vector"]["feedback"] = view.snapshot.rows.chunk_id[legs.feedback].tolist()
-    if legs.lexical.skipped is None:
-        report["lexical"]["terms"] = list(legs.terms.terms)
-    if legs.graph.skipped is None:
-        names = view.names(legs.graph.entities)
-        report["graph"]["entities"] = [names[index] for index in legs.graph.entities]
-    return report
-
-
-def _ranked(legs: Legs, snapshot: Snapshot) -> dict[str, list[tuple[int, float]]]:
-    """Give the head of each leg's list: (chunk id, raw score), best first."""
-    return {
-        name: list(
-            zip(
-                snapshot.rows.chunk_id[leg.rows[:TRACED]].tolist(),
-                leg.scores[:TRACED].tolist(),
-                strict=True,
-            )
-        )
-        for name, leg in legs.by_name().items()
-    }
-
-
 def _hits(
     query: QueryDoc,
     judged: Judged,
-    groups: list[tuple[int, list[StoredChunk]]],
+    groups: Sequence[Group],
     view: EntityView,
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
-    selected = [position for position, _ in groups]
+    selected = [group.position for group in groups]
     wanted = frozenset(judged.legs.terms.terms)
     estimates = [judged.assessment.of_hit(i) for i in selected]
-    provenance = _provenance(judged, selected, estimates, view) if query.provenance else None
+    told = provenance.of_hits(judged, selected, estimates, view) if query.provenance else None
     hits = []
-    for position, (i, (_, copies)) in enumerate(zip(selected, groups, strict=True)):
-        chunk = copies[0]
+    for position, (i, group) in enumerate(zip(selected, groups, strict=True)):
+        chunk = group.chunks[0]
         record = evidence.chunk_record(chunk)
-        record["sources"] = duplicates.sources(copies)
+        record["sources"] = duplicates.sources(group.chunks)
+        record["n_sources"] = group.n_copies
         present = wanted if judged.present[i].any() else frozenset()
         record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
         record["score"] = judged.fused[i].score
         record["relevance"] = confidence.relevance(estimates[position])
-        if provenance is not None:
-            record["provenance"] = provenance[position]
+        if told is not None:
+            record["provenance"] = told[position]
         hits.append(record)
     return hits
 
 
 def _group(
     query: QueryDoc, judged: Judged, visible: Visible, view: EntityView, analyzer: Analyzer
-) -> tuple[Judged, list[tuple[int, list[StoredChunk]]]]:
+) -> tuple[Judged, list[Group]]:
     """Join copies, and let others move up to where they stood: from all that the legs list."""
     selected = judged.select(query)
     groups = _grouped(judged, selected[: query.k], view)
@@ -497,67 +443,45 @@ def _group(
         )
         judged = whole or judged
         groups = _grouped(judged, judged.select(query), view)
-    return judged, groups[: query.k]
+    return judged, groups
 
 
-def _grouped(
-    judged: Judged, selected: list[int], view: EntityView
-) -> list[tuple[int, list[StoredChunk]]]:
+def _beyond_copies(
+    query: QueryDoc,
+    judged: Judged,
+    groups: list[Group],
+    visible: Visible,
+    view: EntityView,
+    analyzer: Analyzer,
+    model: StaticModel,
+    settings: Settings,
+) -> tuple[Judged, list[Group]]:
+    """Search again without all copies but the best, where they fill the list of a leg."""
+    snapshot, depth = view.snapshot, max(settings["recall_leg_depth"], query.k)
+    rows, mask = snapshot.rows, visible.mask
+    for _ in range(duplicates.MAX_ROUNDS):
+        is_full = any(len(leg.rows) >= depth for leg in judged.legs.by_name().values())
+        copied = duplicates.visible_copies(groups, rows, mask, view.conn) if is_full else {}
+        if len(groups) >= query.k or not any(len(of_hash) > 1 for of_hash in copied.values()):
+            break
+        mask = mask.copy()
+        mask[np.concatenate(list(copied.values()))] = 0
+        mask[[judged.fused[group.position].row for group in groups]] = 1
+        rest = Visible(mask, visible.n_visible)
+        legs = search(query, snapshot, rest, analyzer, model, settings)
+        fused = fuse(query, legs)
+        legs = expand(query, legs, fused, rest, snapshot, view.conn, analyzer, settings)
+        again = judge(query, legs, fuse(query, legs, deep=True), rest, snapshot, analyzer)
+        if again is None:
+            break
+        judged, groups = again, _grouped(again, again.select(query), view)
+    return judged, groups
+
+
+def _grouped(judged: Judged, selected: list[int], view: EntityView) -> list[Group]:
     rows = [judged.fused[i].row for i in selected]
     chunk_ids = view.snapshot.rows.chunk_id[rows].tolist()
     stored = {chunk.id: chunk for chunk in chunks.fetch(view.conn, chunk_ids)}
     # None: forgotten since the snapshot was taken.
     groups = duplicates.group([stored.get(chunk_id) for chunk_id in chunk_ids])
-    return [(selected[place], copies) for place, copies in groups]
-
-
-def _provenance(
-    judged: Judged, selected: list[int], estimates: list[float], view: EntityView
-) -> list[dict[str, Any]]:
-    legs = judged.legs
-    fused = [judged.fused[i] for i in selected]
-    paths = [
-        legs.graph.path(hit.ranks["graph"] - 1) if "graph" in hit.ranks else [] for hit in fused
-    ]
-    on_paths = [node // 2 for path in paths for node in path if node % 2]
-    names = view.names({*on_paths, *legs.graph.entities})  # those of the report in one look-up
-    expanded = legs.expansion.evidence([hit.row for hit in fused], view.snapshot)
-    result = []
-    for i, hit, path, of_second_pass, estimate in zip(
-        selected, fused, paths, expanded, estimates, strict=True
-    ):
-        ranks = hit.ranks
-        of_hit: dict[str, Any] = {"vector": None, "lexical": None, "graph": None}
-        if rank := ranks.get("vector"):
-            score = float(legs.vector.scores[rank - 1])
-            of_hit["vector"] = {"rank": rank, "cosine": score, "query_cosine": judged.cosines[i]}
-        if rank := ranks.get("lexical"):
-            score = float(legs.lexical.scores[rank - 1])
-            held = zip(legs.terms.terms, judged.present[i].tolist(), strict=True)
-            terms = [term for term, here in held if here]
-            of_hit["lexical"] = {"rank": rank, "bm25": score, "terms": terms}
-        if rank := ranks.get("graph"):
-            of_hit["graph"] = {
-                "rank": rank,
-                "score": float(legs.graph.scores[rank - 1]),
-                "path": [PATH_START, *_path_names(path, names, view)],
-            }
-        of_hit["fused"] = hit.score
-        of_hit["expansion"] = of_second_pass
-        of_hit["confidence"] = estimate
-        result.append(of_hit)
-    return result
-
-
-def _path_names(path: list[int], entity_names: Mapping[int, str], view: EntityView) -> list[str]:
-    """Names of the nodes on a path, and between two entities that of their relation."""
-    names = []
-    for position, node in enumerate(path):
-        if not node % 2:
-            names.append(f"chunk {view.snapshot.rows.chunk_id[node // 2]}")
-            continue
-        if position and path[position - 1] % 2:
-            relation = view.relation_between(path[position - 1] // 2, node // 2)
-            names += [relation] if relation else []
-        names.append(entity_names[node // 2])
-    return names
+    return [replace(group, position=selected[group.position]) for group in groups]

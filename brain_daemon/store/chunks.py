@@ -8,11 +8,13 @@ from typing import Any
 import apsw
 
 from brain_daemon.model import StoredChunk, Tags
+from brain_daemon.store import copies
 
-_COLUMNS = """
+_COLUMNS = f"""
     chunk.id, document_id, ordinal, uri, title, revision, text, heading_path, line_start, line_end,
     flagged, source, domain, access_scope, owner, node_kind, lawful_basis, region, pii, created_at,
-    expires_at, thread, seq, writer_uid, writer_pid, writer_name, flag_reason
+    expires_at, thread, seq, writer_uid, writer_pid, writer_name, flag_reason,
+    {copies.SHARED}
 """
 _BY_ID = f"""
     SELECT {_COLUMNS} FROM carray(?) AS asked
@@ -68,6 +70,7 @@ def _chunk(row: Sequence[Any]) -> StoredChunk:
         chunk_id, document_id, ordinal, uri, title, revision, text, heading_path, line_start,
         line_end, flagged, source, domain, access_scope, owner, node_kind, lawful_basis, region,
         pii, created_at, expires_at, thread, seq, uid, pid, name, flag_reason,
+        copy_hash,
     ) = row  # fmt: skip
     return StoredChunk(
         chunk_id,
@@ -87,4 +90,5 @@ def _chunk(row: Sequence[Any]) -> StoredChunk:
         {"uid": uid, "pid": pid, "name": name},
         bool(flagged),
         flag_reason,
+        copy_hash,
     )  # fmt: skip

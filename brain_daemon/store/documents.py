@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
-from brain_daemon.store import fulltext, graph, usage, vectors
+from brain_daemon.store import copies, fulltext, graph, usage, vectors
 
 FORGOTTEN_HASH = bytes(32)  # of a document that lost a chunk: no text has it
 
@@ -153,7 +153,7 @@ def put(
     chunk_ids = list(range(first_id, first_id + len(document.chunks)))
     previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
     ids, created = graph.intern(conn, document.chunks, sequence.get("entity", 0) + 1)
-    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document.chunks, flagged)
+    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document, flagged)
     conn.executemany(
         vectors.INSERT,
         [(id_, *stored) for id_, stored in zip(chunk_ids, stored_vectors, strict=True)],
@@ -349,13 +349,14 @@ def _insert_chunks(
     document_id: int,
     chunk_ids: Sequence[int],
     previous_ids: Sequence[int | None],
-    chunks: Sequence[PreparedChunk],
+    document: PreparedDocument,
     flagged: Sequence[bool],
 ) -> None:
-    numbered = list(zip(chunk_ids, chunks, strict=True))
+    numbered = list(zip(chunk_ids, document.chunks, strict=True))
     conn.executemany(
         "INSERT INTO chunk(id, document_id, ordinal, previous_id, line_start, line_end, "
-        "heading_path, text, flagged, flag_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "heading_path, text, flagged, flag_reason, copy_hash) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 chunk_id,
@@ -368,6 +369,7 @@ def _insert_chunks(
                 chunk.text,
                 int(flagged[ordinal]),
                 chunk.flag_reason,
+                copies.hash_of(*copies.identity(chunk.text, document.tags)),
             )
             for ordinal, ((chunk_id, chunk), previous_id) in enumerate(
                 zip(numbered, previous_ids, strict=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import apsw
 
 from brain_daemon.errors import ModelMismatch, SchemaTooNew, StoreDegraded
-from brain_daemon.store import checksums, fulltext, meta, usage, vectors
+from brain_daemon.store import checksums, copies, fulltext, meta, usage, vectors
 
 APPLICATION_ID = 0x42524E44  # "BRND", shown by file(1)
 
@@ -151,6 +151,7 @@ MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
     _duplicates,
     _usage,
     _checksums,
+    copies.add_column,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 CHECKSUMS_SINCE = MIGRATIONS.index(_checksums) + 1

@@ -283,13 +283,15 @@ def test_backup_is_a_whole_store(daemon: Daemon, client: Client, tmp_path: Path)
 
 def strip(answer: dict[str, Any]) -> list[Any]:
     """What must be the same after a round trip: all but ids, times taken and who wrote it last."""
+    sources = ("uri", "title", "heading_path", "source", "owner", "created_at")
     keys = ("uri", "title", "text", "snippet", "highlights", "heading_path", "lines", "score",
             "source", "domain", "owner", "access_scope", "node_kind", "pii", "created_at",
-            "expires_at", "revision")  # fmt: skip
+            "expires_at", "revision", "n_sources")  # fmt: skip
     return [
-        [{key: hit[key] for key in keys}, hit["provenance"]["vector"], hit["provenance"]["lexical"]]
+        [{key: hit[key] for key in keys}, hit["provenance"]["vector"], hit["provenance"]["lexical"],
+         [[source[key] for key in sources] for source in hit["sources"]]]
         for hit in answer["hits"]
-    ]
+    ]  # fmt: skip
 
 
 def test_export_import_round_trip_gives_identical_recall(
@@ -307,24 +309,28 @@ def test_export_import_round_trip_gives_identical_recall(
         {"subject": "rake", "relation": "stored_in", "object": "shed"}])  # fmt: skip
     client.remember(text="The gate code is kumquat", uri="gate", domain="home", pii=True)
     client.remember(text="The gate code is durian", uri="gate", domain="home", pii=True)
+    for i in range(150):  # more than a leg lists
+        client.remember(text="The nightly run was green", uri=f"run {i}")
     made = client.remember(text="to be forgotten")
     client.forget(document_id=made["document_id"])
     file = tmp_path / "all.ndjson"
     daemon.cli("export", "--output", str(file))
     records = [json.loads(line) for line in file.read_text().splitlines()]
-    assert len(records) == 5
+    assert len(records) == 155
     other = Daemon(tmp_path / "other").start()
     other.cli("import", str(file))
     with other.client() as twin:
-        for q in ("Quince", "rake shed", "gate code", "when was the jar opened", "garden tools"):
+        for q in ("Quince", "rake shed", "gate code", "when was the jar opened", "garden tools",
+                  "green nightly run"):  # fmt: skip
             theirs, ours = twin.recall(q=q, k=20), client.recall(q=q, k=20)
             assert strip(theirs) == strip(ours), q
             assert [h["provenance"]["graph"] and h["provenance"]["graph"]["rank"]
                     for h in theirs["hits"]] == [
                 h["provenance"]["graph"] and h["provenance"]["graph"]["rank"]
                 for h in ours["hits"]]  # fmt: skip
+        assert theirs["hits"][0]["n_sources"] == 150
         again = twin.call("import", records=records)
-        assert again["unchanged"] == 5
+        assert again["unchanged"] == 155
     assert other.stop() == 0
 
 

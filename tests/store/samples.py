@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+import apsw
 import numpy as np
 
 from brain_daemon.model import (
@@ -71,3 +72,9 @@ def make_document(
         tags=Tags(**({"owner": "alice", "created_at_us": 1_700_000_000_000_000} | tags)),
         chunks=made,
     )
+
+
+def make_older(conn: apsw.Connection, version: int) -> None:
+    """Let a store be as a program with that schema number left it (5 at most, 4 at least)."""
+    conn.execute("DROP INDEX chunk_copy; ALTER TABLE chunk DROP COLUMN copy_hash")
+    conn.pragma("user_version", version)

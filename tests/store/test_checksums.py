@@ -17,7 +17,7 @@ from brain_daemon.store import (
     schema,
 )
 
-from .samples import WRITER, make_document, model_facts
+from .samples import WRITER, make_document, make_older, model_facts
 
 PAGE = checksums.PAGE_BYTES
 
@@ -118,7 +118,7 @@ def test_a_store_of_an_older_release_is_given_checksums(tmp_path: Path) -> None:
     schema.prepare(conn, **model_facts())
     with conn:
         documents.put(conn, make_document("text before"), WRITER, 0)
-    conn.pragma("user_version", schema.CHECKSUMS_SINCE - 1)
+    make_older(conn, schema.CHECKSUMS_SINCE - 1)
     maintenance.checkpoint(conn)
     conn.close()
     conn = connection.open_writer(path)

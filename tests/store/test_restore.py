@@ -10,7 +10,7 @@ from brain_daemon.errors import BadRequest, SchemaTooNew, StoreDegraded
 from brain_daemon.store import backup, connection, documents, encryption, maintenance, schema
 from brain_daemon.store.restore import restore
 
-from .samples import WRITER, make_document, model_facts
+from .samples import WRITER, make_document, make_older, model_facts
 
 
 def store(folder: Path, *texts: str) -> apsw.Connection:
@@ -86,7 +86,7 @@ def test_a_backup_without_checksums_is_taken_and_given_them(tmp_path: Path) -> N
     plain.close()
     conn = connection.open_writer(old)
     schema.prepare(conn, **model_facts())
-    conn.pragma("user_version", schema.CHECKSUMS_SINCE - 1)
+    make_older(conn, schema.CHECKSUMS_SINCE - 1)
     maintenance.checkpoint(conn)
     conn.close()
     folder = tmp_path / "store"

@@ -159,4 +159,4 @@ def test_the_start_up_scan_reads_no_text(conn: apsw.Connection) -> None:
     scan.attributes(conn)
     conn.execute("SELECT id FROM chunk").fetchall()
     conn.exec_trace = None
-    assert plans == ["SCAN chunk USING COVERING INDEX chunk_place"] * 2
+    assert [plan.rpartition(" ")[0] for plan in plans] == ["SCAN chunk USING COVERING INDEX"] * 2
