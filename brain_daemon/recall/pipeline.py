@@ -45,6 +45,7 @@ from brain_daemon.timestamps import now_us
 
 log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Ranking)
+FAILED = "it failed; the daemon's log has the reason"
 
 
 class Settings(Protocol):
@@ -190,23 +191,26 @@ def search(
         Ranking,
         lambda: lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor),
     )
-    embedding = model.embed(query.q)
     feedback = worded.rows[: tuning.feedback_passages]
-    if embedding.any():
-        near = _run(
-            "vector",
-            Ranking,
-            lambda: vector.search(
-                snapshot.vectors,
-                *vector.add_feedback(embedding, snapshot.vectors, feedback),
-                mask,
-                depth=depth,
-                exact_rows=settings["recall_exact_rows"],
-                candidates=settings["recall_bit_candidates"],
-            ),
+    embedding = np.zeros(model.dim, np.float32)
+    lengths = (0.0,) * len(terms.terms)
+
+    def look_around() -> Ranking:
+        nonlocal embedding, lengths
+        lengths = tuple(map(model.length, terms.terms))
+        embedding = model.embed(query.q)
+        if not embedding.any():
+            return Ranking(skipped="the query has no known tokens")
+        return vector.search(
+            snapshot.vectors,
+            *vector.add_feedback(embedding, snapshot.vectors, feedback),
+            mask,
+            depth=depth,
+            exact_rows=settings["recall_exact_rows"],
+            candidates=settings["recall_bit_candidates"],
         )
-    else:
-        near = Ranking(skipped="the query has no known tokens")
+
+    near = _run("vector", Ranking, look_around)
     off = None
     if not query.graph:
         off = "disabled by request"
@@ -240,7 +244,7 @@ def search(
         linked,
         feedback,
         linked.entities,
-        tuple(map(model.length, terms.terms)),
+        lengths,
     )
 
 
@@ -250,7 +254,7 @@ def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
         return leg()
     except Exception:
         log.exception("the %s leg failed", name)
-        return kind(skipped="it failed; the daemon's log has the reason", failed=True)
+        return kind(skipped=FAILED, failed=True)
 
 
 def fuse(query: QueryDoc, legs: Legs, *, deep: bool = False) -> list[FusedHit]:
@@ -345,16 +349,22 @@ def _rescue(
     legs = judged.legs
     if legs.graph.skipped is not None:
         return judged, {"status": "skipped", "reason": legs.graph.skipped}
-    walked = rescue.search(
-        snapshot.graph,
-        legs.linked,
-        legs.lexical.rows if len(legs.lexical.rows) else legs.vector.rows,
-        visible.mask,
-        n_documents=snapshot.n_alive,
-        depth=max(settings["recall_leg_depth"], query.k),
-        epsilon=settings["graph_epsilon"],
+    walked = _run(
+        "graph",
+        GraphRanking,
+        lambda: rescue.search(
+            snapshot.graph,
+            legs.linked,
+            legs.lexical.rows if len(legs.lexical.rows) else legs.vector.rows,
+            visible.mask,
+            n_documents=snapshot.n_alive,
+            depth=max(settings["recall_leg_depth"], query.k),
+            epsilon=settings["graph_epsilon"],
+        ),
     )
     legs = replace(legs, graph=walked)
+    if walked.failed:
+        return replace(judged, legs=legs), {"status": "failed", "reason": walked.skipped}
     fused = fuse(query, legs)
     again = judge(query, legs, fused, visible, snapshot, analyzer, names_on_paths=True)
     if again is None:
@@ -379,20 +389,26 @@ def expand(
         return replace(legs, expansion=Expansion("disabled by request"))
     if not tuning.expansion_passages:
         return replace(legs, expansion=Expansion("disabled by tuning"))
-    expanded, second = expansion.expand(
-        fused[: tuning.expansion_passages],
-        legs.vector,
-        legs.lexical,
-        legs.terms.terms,
-        legs.term_ids,
-        legs.asked,
-        snapshot=snapshot,
-        conn=conn,
-        analyzer=analyzer,
-        visible=visible.mask,
-        depth=max(settings["recall_leg_depth"], query.k),
-        floor=tuning.lexical_floor,
-    )
+    try:
+        expanded, second = expansion.expand(
+            fused[: tuning.expansion_passages],
+            legs.vector,
+            legs.lexical,
+            legs.terms.terms,
+            legs.term_ids,
+            legs.asked,
+            snapshot=snapshot,
+            conn=conn,
+            analyzer=analyzer,
+            visible=visible.mask,
+            depth=max(settings["recall_leg_depth"], query.k),
+            floor=tuning.lexical_floor,
+        )
+    except apsw.Error:
+        raise  # what the store has is not for a leg to judge
+    except Exception:
+        log.exception("the expansion failed")
+        return replace(legs, expansion=Expansion(FAILED))
     return replace(legs, lexical=second, expansion=expanded)
 
 
