@@ -41,7 +41,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("policy", "", "File of who may do what; empty: policy.toml in the config dir, if any."),
     Setting("language", "english", "Snowball stemmer of the store's text; none: no stemming."),
     Setting("log_level", "info", "debug, info, warning or error."),
-    Setting("slow_call_ms", 250, "Calls slower than this are logged (never their text).", 1, 3.6e6),
+    Setting("slow_call_ms", 250, "Calls slower than this are logged (never their text).", 0, 3.6e6),
     Setting("recall_graph_enabled", True, "Run the graph leg unless a request says graph=false."),
     Setting("recall_leg_depth", 100, "How many candidates each leg lists.", 10, 1000),
     Setting("recall_exact_rows", 25_000, "Up to so many rows the vector scan is exact.", 0, 1e9),

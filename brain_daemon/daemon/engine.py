@@ -18,8 +18,11 @@ from brain_daemon.service.admission import Admission, told
 from brain_daemon.service.degraded import Degraded
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
+from brain_daemon.service.metrics import Metrics
 
 log = logging.getLogger("brain-daemon")
+
+FORESEEN = (BrainError, OSError, LockHeld)
 
 
 class Engine:
@@ -39,6 +42,7 @@ class Engine:
         self._resources = ExitStack()
         self.settings: Settings = config.load({}, {})
         self.memory: Memory | None = None
+        self.metrics = Metrics()
         # Without a readable configuration nobody knows who else may be told what is wrong.
         self.admission = Admission(Policy.of_own_user(), lambda: load_policy(self.settings))
         self.dispatch: Dispatcher | Degraded = Degraded(StoreDegraded("the store is not open yet"))
@@ -68,7 +72,7 @@ class Engine:
         self.admission.replace(policy)
         with ExitStack() as resources:
             resources.callback(lock_store(settings).release)
-            memory = Memory(settings, self.admission)
+            memory = Memory(settings, self.admission, self.metrics)
             resources.callback(memory.close)
             memory.audit.append("daemon.start", product=__version__, **told(policy))
             resources.callback(_tell_stop, memory)
@@ -87,7 +91,7 @@ class Engine:
             self.open()
         except Exception as error:
             reason = _reason(error)
-            if not isinstance(error, BrainError | OSError | LockHeld):
+            if not isinstance(error, FORESEEN):
                 log.exception("could not open the store")
             elif reason.message != self.failure:
                 log.error("degraded: %s", reason.message)
@@ -161,4 +165,6 @@ def _reason(error: Exception) -> BrainError:
     """Give what clients are told; none of them sent a bad request."""
     if isinstance(error, BrainError) and not isinstance(error, BadRequest):
         return error
-    return StoreDegraded(f"{error}; mend this, then reload or restart the daemon")
+    # What others say may quote what is stored, and this is told to everybody.
+    said = str(error) if isinstance(error, FORESEEN) else f"{type(error).__name__}, see the log"
+    return StoreDegraded(f"{said}; mend this, then reload or restart the daemon")

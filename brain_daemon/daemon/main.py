@@ -179,10 +179,13 @@ def _adopt(settings: Settings) -> None:
 async def _run(engine: Engine, listener: socket.socket) -> None:
     admission = engine.admission
     limits = limits_from(engine.settings)
-    server = Server(engine.dispatch, admission.admit, limits, admission.leave)
+    server = Server(
+        engine.dispatch, admission.admit, limits, admission.leave, engine.metrics.traffic
+    )
     admission.readmit = server.readmit
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(logs.note_loop_error)
 
     def follow() -> None:
         """Serve what the engine now has."""

@@ -14,6 +14,7 @@ import select
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
+from brain_daemon import calls
 from brain_daemon.errors import BrainError, DeadlineExceeded
 from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Undecodable
@@ -62,6 +63,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, server: "Server") -> None:
         limits = server.limits
         self._server = server
+        self._number = server.traffic.accepted
         self._limits = limits
         self._framer = Framer(limits.max_message_bytes, limits.max_depth, limits.max_items)
         self._loop = asyncio.get_running_loop()
@@ -94,6 +96,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_discarding:
             return
+        self._server.traffic.received_bytes += len(data)
         self._framer.feed(data)
         if not self._turn_is_due:
             self._take_turn()
@@ -143,7 +146,8 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, error: Exception) -> None:
         # Told in answer to the next request, so that any client connects it with a call.
-        self._refusal = self._server.translate(error)
+        self._server.traffic.refused += 1
+        self._refusal = self._server.translate(error, str(self._number))
         self._message_deadline = monotonic() + self._limits.message_timeout_s
 
     def _leave(self) -> None:
@@ -171,7 +175,7 @@ class Connection(asyncio.Protocol):
             except Undecodable as error:
                 answer = self._reject(malformed_from(error))
             except FramingLost as error:
-                answers.append(self._server.failure(None, error.error))
+                answers.append(self._failure(None, error.error))
                 self._discard()
                 break
             n_messages += 1
@@ -214,14 +218,17 @@ class Connection(asyncio.Protocol):
         if self._refusal is not None:
             self._discard()
             # The nil id says that whatever else was sent is not carried out either.
-            last = server.failure(None, self._refusal)
-            return last if msgid is None else server.failure(msgid, self._refusal) + last
+            last = self._failure(None, self._refusal)
+            return last if msgid is None else self._failure(msgid, self._refusal) + last
+        token = calls.current.set(calls.Call(self._number, msgid))
         try:
             result = server.dispatch(method, params, self._principal, msgid is None)
         except Exception as error:
-            return self._give(msgid, server.failure(msgid, error))
+            return self._give(msgid, self._failure(msgid, error))
+        finally:
+            calls.current.reset(token)
         if type(result) is dict or not hasattr(result, "__await__"):
-            return None if msgid is None else server.response(msgid, result)
+            return None if msgid is None else server.response(self._number, msgid, result)
         future: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
         deadline = monotonic() + self._limits.call_timeout_s
         is_ours = isinstance(future, asyncio.Task)
@@ -235,9 +242,12 @@ class Connection(asyncio.Protocol):
         if malformed.foreign:
             self._discard()
         if malformed.notification:
-            log.debug("a notification was not understood: %s", malformed)
+            log.debug("a notification was not understood: %s", malformed.error.code)
             return None
-        return self._server.failure(malformed.msgid, malformed.error)
+        return self._failure(malformed.msgid, malformed.error)
+
+    def _failure(self, msgid: int | None, error: BaseException) -> bytes:
+        return self._server.failure(self._number, msgid, error)
 
     @staticmethod
     def _give(msgid: int | None, answer: bytes) -> bytes | None:
@@ -255,9 +265,9 @@ class Connection(asyncio.Protocol):
         try:
             result = call.future.result()
         except (Exception, asyncio.CancelledError) as error:
-            answer = self._server.failure(call.msgid, error)
+            answer = self._failure(call.msgid, error)
         else:
-            answer = self._server.response(call.msgid, result)
+            answer = self._server.response(self._number, call.msgid, result)
         if call.msgid is not None:
             self._write([answer])
         if not self._reading and not self._turn_is_due:
@@ -271,7 +281,9 @@ class Connection(asyncio.Protocol):
 
     def _write(self, answers: list[bytes]) -> None:
         if not self._transport.is_closing():
-            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+            data = answers[0] if len(answers) == 1 else b"".join(answers)
+            self._server.traffic.sent_bytes += len(data)
+            self._transport.write(data)
 
     # ---- back-pressure, deadlines and ends
 
@@ -344,7 +356,7 @@ class Connection(asyncio.Protocol):
                 f"a message must be whole within {self._limits.message_timeout_s:g} s"
             )
             if self._can_write:
-                self._write([self._server.failure(None, error)])
+                self._write([self._failure(None, error)])
             self._regulate()
 
     def _expire_calls(self, now: float) -> None:
@@ -360,7 +372,7 @@ class Connection(asyncio.Protocol):
                 call.future.cancel()
             if call.msgid is not None:
                 error = DeadlineExceeded(f"no result in {self._limits.call_timeout_s:g} s")
-                self._write([self._server.failure(call.msgid, error)])
+                self._write([self._failure(call.msgid, error)])
         if expired and not self._turn_is_due:
             self._take_turn()
 

@@ -6,19 +6,20 @@ daemon makes the socket), methods and policy (the service passes callables in). 
 
 import asyncio
 import logging
-import secrets
 import socket
 import sys
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from brain_daemon.calls import request_id
 from brain_daemon.errors import BrainError, InternalError, Overloaded, TooLarge, to_wire
 from brain_daemon.model import PeerCredentials
 from brain_daemon.protocol.connection import Connection
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.messages import Encoder
 from brain_daemon.protocol.peer import read_peer
+from brain_daemon.protocol.traffic import Traffic
 
 log = logging.getLogger("brain_daemon.protocol")
 
@@ -53,6 +54,8 @@ class Server:
     limits : Limits
     leave : callable
         Called when a connection has gone, or before it is judged anew.
+    traffic : Traffic, optional
+        Where to count.
 
     ``dispatch`` and ``limits`` may be replaced while serving: the former holds from the next call
     on, the latter for new connections.
@@ -64,8 +67,10 @@ class Server:
         authenticate: Authenticate,
         limits: Limits | None = None,
         leave: Leave = lambda principal: None,
+        traffic: Traffic | None = None,
     ) -> None:
         self.dispatch = dispatch
+        self.traffic = traffic or Traffic()
         self.limits = limits or Limits()
         self.authenticate = authenticate
         self.leave = leave
@@ -91,6 +96,7 @@ class Server:
 
     def connect(self) -> Connection:
         """Make the protocol of one accepted connection."""
+        self.traffic.accepted += 1
         return Connection(self)
 
     def readmit(self) -> None:
@@ -151,14 +157,15 @@ class Server:
             if self._drained is not None and not self._drained.done():
                 self._drained.set_result(None)
 
-    def response(self, msgid: int | None, result: Any) -> bytes:
+    def response(self, connection: int, msgid: int | None, result: Any) -> bytes:
         """Encode a result; one that cannot be sent becomes the error that says why."""
         try:
             data = self._encoder.response(msgid, None, result)
         except Exception as error:
-            return self.failure(msgid, error)
+            return self.failure(connection, msgid, error)
         if len(data) > self.limits.max_response_bytes:
             return self.failure(
+                connection,
                 msgid,
                 TooLarge(
                     f"the result has {len(data)} bytes, limit {self.limits.max_response_bytes}; "
@@ -167,22 +174,28 @@ class Server:
             )
         return data
 
-    def failure(self, msgid: int | None, error: BaseException) -> bytes:
-        """Encode an error as :meth:`translate` gives it."""
-        told = self.translate(error)
+    def failure(self, connection: int, msgid: int | None, error: BaseException) -> bytes:
+        """Encode an error as :meth:`translate` gives it, with the id of the request."""
+        request = request_id(connection, msgid)
+        told = self.translate(error, request)
+        self.traffic.errors[told.code] += 1
+        wire = to_wire(told)
+        wire["detail"] = {**told.detail, "request": request}
         try:
-            return self._encoder.response(msgid, to_wire(told), None)
+            return self._encoder.response(msgid, wire, None)
         except Exception:
             log.exception("the detail of an error could not be encoded")
-            return self._encoder.response(msgid, to_wire(type(told)(told.message)), None)
+            wire["detail"] = {"request": request}
+            return self._encoder.response(msgid, wire, None)
 
-    def translate(self, error: BaseException) -> BrainError:
+    def translate(self, error: BaseException, request: str) -> BrainError:
         """Give what the peer is told: of an unforeseen error only the id of its log line."""
         if isinstance(error, BrainError):
             return error
-        request = secrets.token_hex(6)
-        log.error("request %s failed", request, exc_info=error)
-        return InternalError(f"internal error, request {request}", request=request)
+        log.error("internal error", exc_info=error, extra={"fields": {"request": request}})
+        return InternalError(
+            f"internal error, request {request}: the daemon's log has the reason", request=request
+        )
 
     def _schedule_sweep(self) -> None:
         limits = self.limits

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -63,6 +63,7 @@ def recall(
     analyzer: Analyzer,
     model: StaticModel,
     settings: Settings,
+    leg_ns: MutableMapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Answer a query.
 
@@ -78,6 +79,8 @@ def recall(
     analyzer, model
         Those that the store was written with.
     settings : mapping by name
+    leg_ns : mutable mapping, optional
+        Is given how long each leg took, in nanoseconds, by its name.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def recall(
         skipped = Ranking(skipped="no visible chunk meets lex")
         answer["legs"] = dict.fromkeys(LEGS, skipped.report())
     else:
-        legs = search(query, snapshot, fitting, analyzer, model, settings)
+        legs = search(query, snapshot, fitting, analyzer, model, settings, leg_ns=leg_ns)
         fused = fuse(query, legs)
         legs = expand(query, legs, fused, fitting, snapshot, conn, analyzer, settings)
         answer["expansion"] = legs.expansion.report(snapshot)
@@ -180,6 +183,7 @@ def search(
     model: StaticModel,
     settings: Settings,
     tuning: Tuning = TUNED,
+    leg_ns: MutableMapping[str, int] | None = None,
 ) -> Legs:
     """Run the legs; what `fuse` makes of them is the answer's ranking."""
     mask = visible.mask
@@ -190,6 +194,7 @@ def search(
         "lexical",
         Ranking,
         lambda: lexical.search(snapshot, term_ids, mask, depth=depth, floor=tuning.lexical_floor),
+        leg_ns,
     )
     feedback = worded.rows[: tuning.feedback_passages]
     embedding = np.zeros(model.dim, np.float32)
@@ -210,7 +215,7 @@ def search(
             candidates=settings["recall_bit_candidates"],
         )
 
-    near = _run("vector", Ranking, look_around)
+    near = _run("vector", Ranking, look_around, leg_ns)
     off = None
     if not query.graph:
         off = "disabled by request"
@@ -234,7 +239,7 @@ def search(
             epsilon=settings["graph_epsilon"],
         )
 
-    linked = _run("graph", GraphRanking, walk)
+    linked = _run("graph", GraphRanking, walk, leg_ns)
     return Legs(
         terms,
         term_ids,
@@ -248,13 +253,19 @@ def search(
     )
 
 
-def _run(name: str, kind: type[R], leg: Callable[[], R]) -> R:
+def _run(
+    name: str, kind: type[R], leg: Callable[[], R], leg_ns: MutableMapping[str, int] | None
+) -> R:
     """Run a leg; if it fails, the others answer without it, and the answer says so."""
+    started = time.perf_counter_ns()
     try:
         return leg()
     except Exception:
         log.exception("the %s leg failed", name)
         return kind(skipped=FAILED, failed=True)
+    finally:
+        if leg_ns is not None:
+            leg_ns[name] = time.perf_counter_ns() - started
 
 
 def fuse(query: QueryDoc, legs: Legs, *, deep: bool = False) -> list[FusedHit]:

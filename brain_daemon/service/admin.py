@@ -79,7 +79,7 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
         "wal_bytes": _size(_log(memory)),
         "rss_bytes": _resident_bytes(),
         "cpu_s": spent.ru_utime + spent.ru_stime,
-        "uptime_s": time.monotonic() - memory.started_at,
+        "uptime_s": time.monotonic() - memory.metrics.started_at,
         "model": {
             "name": memory.model.name,
             "dim": memory.model.dim,

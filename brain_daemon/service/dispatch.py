@@ -5,6 +5,7 @@ their commit; heavy work runs on a thread and answers when it is done.
 """
 
 import asyncio
+import contextvars
 import difflib
 import logging
 import time
@@ -15,9 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from brain_daemon import __version__
+from brain_daemon import __version__, calls
 from brain_daemon._ext.distance import simd_tier
-from brain_daemon.errors import BadRequest, Forbidden, NotFound, Overloaded
+from brain_daemon.errors import BadRequest, BrainError, Forbidden, NotFound, Overloaded
 from brain_daemon.model import Principal
 from brain_daemon.params import decode
 from brain_daemon.policy.rules import ANYONE
@@ -35,6 +36,7 @@ from brain_daemon.service import (
 )
 from brain_daemon.service.deeds import Deed
 from brain_daemon.service.memory import Memory
+from brain_daemon.service.metrics import figures
 from brain_daemon.service.operation import NoParams, Operation
 from brain_daemon.service.writer import ExclusiveJob, WriteJob
 from brain_daemon.store import failures
@@ -119,22 +121,39 @@ class Dispatcher:
         operation = OPERATIONS.get(method)
         if operation is None:
             raise _unknown(method)
+        started = time.perf_counter_ns()
+        try:
+            result = self._begin(operation, params, principal, notification)
+        except BaseException as error:
+            self._note_end(method, started, None, error)
+            raise
+        if type(result) is dict or not hasattr(result, "__await__"):
+            self._note_end(method, started, result, None)
+            return result
+        return self._watched(method, started, result, principal)
+
+    def _begin(
+        self,
+        operation: Operation,
+        params: dict[str, Any],
+        principal: Principal,
+        notification: bool,
+    ) -> Any | Awaitable[Any]:
+        """Check a call and give its result, or what gives it."""
         if operation.role not in principal.roles and operation.role != ANYONE:
             raise self._denied(operation, principal)
         if notification and operation.writes:
-            raise BadRequest(f"{method} writes, so it must be a request and not a notification")
+            raise BadRequest(
+                f"{operation.method} writes, so it must be a request and not a notification"
+            )
         decoded = decode(params, operation.params)
         is_heavy = operation.heavy(self._memory, decoded)
         if is_heavy or operation.writes:
             self._check_in_flight(principal)
         if is_heavy:
-            return self._counted(self._run_on_thread(operation, decoded, principal), principal)
-        started = time.perf_counter()
+            return self._run_on_thread(operation, decoded, principal)
         result = self._run(operation, decoded, principal)
-        self._note_duration(method, started)
-        if isinstance(result, _Job):
-            return self._counted(self._submit(result), principal)
-        return result
+        return self._submit(result) if isinstance(result, _Job) else result
 
     def close(self) -> None:
         """Wait for the heavy calls under way."""
@@ -142,11 +161,10 @@ class Dispatcher:
             threads.shutdown(wait=True, cancel_futures=True)
 
     async def _run_on_thread(self, operation: Operation, params: Any, principal: Principal) -> Any:
-        started = time.perf_counter()
+        in_context = contextvars.copy_context().run  # so that what is logged there names the call
         result = await asyncio.get_running_loop().run_in_executor(
-            self._threads[operation.writes], self._run, operation, params, principal
+            self._threads[operation.writes], in_context, self._run, operation, params, principal
         )
-        self._note_duration(operation.method, started)
         if isinstance(result, _Job):
             return await self._submit(result)
         return result
@@ -204,13 +222,28 @@ class Dispatcher:
                 retry_after_ms=RETRY_AFTER_MS,
             )
 
-    def _counted(self, result: Awaitable[Any], principal: Principal) -> Awaitable[Any]:
+    def _watched(
+        self, method: str, started: int, result: Awaitable[Any], principal: Principal
+    ) -> asyncio.Future[Any]:
         """Count a call until it ends, however it ends; a coroutine becomes a task for that."""
-        if principal.quota.in_flight is None:
-            return result
         future = asyncio.ensure_future(result)
-        self._in_flight[principal.name] += 1
-        future.add_done_callback(lambda _: self._uncount(principal.name))
+        is_bounded = principal.quota.in_flight is not None
+        self._memory.metrics.in_flight += 1
+        if is_bounded:
+            self._in_flight[principal.name] += 1
+
+        def end(future: asyncio.Future[Any]) -> None:
+            self._memory.metrics.in_flight -= 1
+            if is_bounded:
+                self._uncount(principal.name)
+            if future.cancelled():
+                self._note_end(method, started, None, asyncio.CancelledError())
+            elif (error := future.exception()) is not None:
+                self._note_end(method, started, None, error)
+            else:
+                self._note_end(method, started, future.result(), None)
+
+        future.add_done_callback(end)
         return future
 
     def _uncount(self, name: str) -> None:
@@ -218,10 +251,32 @@ class Dispatcher:
         if not self._in_flight[name]:
             del self._in_flight[name]
 
-    def _note_duration(self, method: str, started: float) -> None:
-        seconds = time.perf_counter() - started
-        if seconds * 1000 > self._memory.settings["slow_call_ms"]:
-            log.warning("slow call: %s took %.0f ms", method, seconds * 1000)
+    # ---- what is measured
+
+    def _note_end(
+        self, method: str, started: int, result: Any, error: BaseException | None
+    ) -> None:
+        """Measure a call that has ended; on the event loop."""
+        taken = time.perf_counter_ns() - started
+        memory, call = self._memory, calls.current.get()
+        metrics = memory.metrics
+        metrics.durations[method].observe(taken)
+        if error is not None:
+            metrics.failed[method] += 1
+            log.debug("call failed", extra={"fields": {"operation": method, "code": _code(error)}})
+        elif method == "recall" and call is not None and call.leg_ns is not None:
+            metrics.note_recall(call.leg_ns, result)
+        if taken > memory.settings["slow_call_ms"] * 1_000_000:
+            metrics.slow += 1
+            told = {"operation": method, "took_ms": taken / 1e6}
+            if error is not None:
+                told["code"] = _code(error)
+            log.warning("slow call", extra={"fields": told | figures(call, result)})
+
+
+def _code(error: BaseException) -> str:
+    """Name an error; its message may quote what was sent."""
+    return error.code if isinstance(error, BrainError) else type(error).__name__
 
 
 def _unknown(method: str) -> NotFound:

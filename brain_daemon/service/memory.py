@@ -3,7 +3,6 @@
 import gc
 import logging
 import threading
-import time
 from pathlib import Path
 
 import apsw
@@ -18,6 +17,7 @@ from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.policy.rules import Policy
 from brain_daemon.service import rebuild
 from brain_daemon.service.admission import Admission
+from brain_daemon.service.metrics import Metrics
 from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import checksums, connection, failures, maintenance, schema
@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 class Memory:
     """Everything an operation may need, wired once at start-up.
 
-    ``admission`` is what lets peers in; by default the own user alone.
+    ``admission`` is what lets peers in; by default the own user alone. ``metrics`` is where calls
+    are counted.
 
     ``snapshot`` is replaced as a whole by the writer thread; take it once per call and keep it.
 
@@ -40,9 +41,14 @@ class Memory:
         When the store on disk is not one that this process can serve.
     """
 
-    def __init__(self, settings: Settings, admission: Admission | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        admission: Admission | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
         self.settings = settings
-        self.started_at = time.monotonic()
+        self.metrics = metrics or Metrics()
         self.directory: Path = settings.store_dir
         self.database = self.directory / connection.DATABASE_NAME
         self.analyzer = Analyzer(settings["language"])

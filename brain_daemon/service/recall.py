@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from brain_daemon import calls
 from brain_daemon.errors import NotFound
 from brain_daemon.index.visibility import EVER, Filters, permits
 from brain_daemon.model import Principal, StoredChunk
@@ -44,6 +45,10 @@ class DocumentsParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, Any]:
     """Answer a question; see docs/protocol.md for the fields."""
+    call = calls.current.get()
+    leg_ns: dict[str, int] = {}
+    if call is not None:
+        call.leg_ns = leg_ns
     answer = pipeline.recall(
         query,
         principal,
@@ -52,6 +57,7 @@ def recall(memory: Memory, query: QueryDoc, principal: Principal) -> dict[str, A
         analyzer=memory.analyzer,
         model=memory.model,
         settings=memory.settings,
+        leg_ns=leg_ns,
     )
     if query.trace:
         answer["trace_id"] = memory.traces.keep(principal.name, query, answer, format_us(now_us()))

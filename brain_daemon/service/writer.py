@@ -259,7 +259,8 @@ class Writer(threading.Thread):
             self._publish(changes)
         except Exception as error:
             log.exception("the index could not follow a commit")
-            self.failure = f"the index could not follow a commit ({error}); restart the daemon"
+            what = f"the index could not follow a commit ({type(error).__name__})"
+            self.failure = f"{what}; restart the daemon"
             for waiting in batch:
                 waiting.error = waiting.error or StoreDegraded(
                     "stored, but not recallable before the daemon is restarted"
@@ -335,7 +336,8 @@ class Writer(threading.Thread):
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 self.failure += ", which checks the file, and if need be `brain restore` a backup"
         if not isinstance(error, BrainError):
-            log.error("writing failed: %s", error)
+            said = error if isinstance(error, apsw.Error | OSError) else type(error).__name__
+            log.error("writing failed: %s", said)  # what others say may quote what is stored
 
 
 def _resolve(batch: list[_Waiting]) -> None:

@@ -29,7 +29,7 @@ def test_call(serving: Serving) -> None:
         assert client.call("echo", a=1, method="x") == {"a": 1, "method": "x"}
         with pytest.raises(NotFound, match="no such thing") as caught:
             client.call("fail", **{"with": "not_found"})
-        assert caught.value.detail == {"id": 5}
+        assert caught.value.detail == {"id": 5, "request": "1-3"}
         with pytest.raises(InternalError):
             client.call("fail", **{"with": "value"})
         with pytest.raises(BadRequest):

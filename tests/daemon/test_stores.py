@@ -200,6 +200,6 @@ def test_log_never_holds_what_was_remembered_or_asked(tmp_path: Path) -> None:
         client.call("forget", uri="file:quillmarsh")
     assert daemon.stop() == 0
     log = daemon.log.read_text().lower()
-    assert "slow call: remember" in log
+    assert "slow call operation=remember" in log
     for word in ("wobblequark", "zephyrtangle", "quillmarsh"):
         assert word not in log

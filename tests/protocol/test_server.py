@@ -37,10 +37,14 @@ def test_a_stranger_is_told_so_in_answer_to_the_first_request(tmp_path: Path) ->
                 (_, msgid, error, _), last = answers(sock)
             assert (msgid, error["code"]) == (5, "forbidden")
             assert str(os.geteuid()) in error["message"]
+            assert error["detail"].pop("request").endswith("-5")
+            assert last[2]["detail"].pop("request").isdecimal()
             assert last == [1, None, error, None]
         with serving.connect() as sock:
             sock.sendall(msgpack.packb([2, "ping", []]))
-            assert answers(sock) == [last]
+            (alone,) = answers(sock)
+        assert alone[2]["detail"].pop("request") == "4"
+        assert alone == last
         assert serving.calls == []
 
 
@@ -165,8 +169,9 @@ def test_a_broken_authenticate_lets_nobody_in(tmp_path: Path) -> None:
 def test_a_typed_error_crosses_as_it_is(serving: Serving, method: str) -> None:
     with serving.connect() as sock:
         sock.sendall(request(1, method, {"with": "not_found"}))
+        detail = {"id": 5, "request": "1-1"}
         assert answers(sock, 1) == [
-            [1, 1, {"code": "not_found", "message": "no such thing", "detail": {"id": 5}}, None]
+            [1, 1, {"code": "not_found", "message": "no such thing", "detail": detail}, None]
         ]
 
 
@@ -181,8 +186,9 @@ def test_any_other_exception_is_logged_and_hidden(
     assert error["code"] == "internal"
     assert "secret" not in str(error)
     (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert error["detail"]["request"] in record.getMessage()
-    assert re.fullmatch(r"internal error, request [0-9a-f]{12}", error["message"])
+    assert record.__dict__["fields"]["request"] == error["detail"]["request"]
+    assert re.fullmatch(r"\d+-1", error["detail"]["request"])
+    assert f"internal error, request {error['detail']['request']}: " in error["message"]
     assert record.exc_info
     assert serving.pings()
 
@@ -199,7 +205,7 @@ def test_an_error_whose_detail_cannot_be_sent_loses_only_that(serving: Serving) 
     with serving.connect() as sock:
         sock.sendall(request(1, "fail", {"with": "odd_detail"}))
         ((_, _, error, _),) = answers(sock, 1)
-    assert error == {"code": "not_found", "message": "nor this", "detail": {}}
+    assert error == {"code": "not_found", "message": "nor this", "detail": {"request": "1-1"}}
 
 
 def test_a_result_that_is_too_large_is_refused(tmp_path: Path) -> None:
