@@ -1,11 +1,10 @@
 """What a hit shows for itself: the chunk's record, a verbatim snippet and its highlights."""
 
-from collections.abc import Set
 from typing import Any
 
 from brain_daemon._ext.excerpt import window
 from brain_daemon.model import StoredChunk, Tags
-from brain_daemon.text.analyzer import Analyzer
+from brain_daemon.text.analyzer import Highlighter
 from brain_daemon.timestamps import format_us
 
 SNIPPET_CHARS = 320
@@ -44,15 +43,14 @@ def tags_record(tags: Tags) -> dict[str, Any]:
     }
 
 
-def excerpt(text: str, wanted: Set[str], analyzer: Analyzer) -> tuple[str, list[list[int]]]:
+def excerpt(text: str, wanted: Highlighter | None) -> tuple[str, list[list[int]]]:
     """Cut the part of a text where the query's terms stand closest together.
 
     Parameters
     ----------
     text : str
-    wanted : set of str
-        Analysed terms.
-    analyzer : Analyzer
+    wanted : Highlighter or None
+        Of the query's terms; None: nothing in the text is to be shown.
 
     Returns
     -------
@@ -62,7 +60,7 @@ def excerpt(text: str, wanted: Set[str], analyzer: Analyzer) -> tuple[str, list[
     highlights : list of [start, end]
         Byte ranges into the snippet's UTF-8, ascending, disjoint.
     """
-    spans = analyzer.highlights(text, wanted) if wanted else []
+    spans = wanted.find(text) if wanted else []
     start, end = _window(text, spans)
     snippet = text[start:end]
     inside = [(s - start, e - start) for s, e in spans if start <= s and e <= end]

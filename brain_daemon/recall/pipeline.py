@@ -431,7 +431,7 @@ def _hits(
     analyzer: Analyzer,
 ) -> list[dict[str, Any]]:
     selected = [group.position for group in groups]
-    wanted = frozenset(judged.legs.terms.terms)
+    wanted = analyzer.highlighter(frozenset(judged.legs.terms.terms))
     estimates = [judged.assessment.of_hit(i) for i in selected]
     told = provenance.of_hits(judged, selected, estimates, view) if query.provenance else None
     hits = []
@@ -440,8 +440,8 @@ def _hits(
         record = evidence.chunk_record(chunk)
         record["sources"] = duplicates.sources(group.chunks)
         record["n_sources"] = group.n_copies
-        present = wanted if judged.present[i].any() else frozenset()
-        record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present, analyzer)
+        present = wanted if judged.present[i].any() else None
+        record["snippet"], record["highlights"] = evidence.excerpt(chunk.text, present)
         record["score"] = judged.fused[i].score
         record["relevance"] = confidence.relevance(estimates[position])
         if told is not None:

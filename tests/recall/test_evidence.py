@@ -9,7 +9,7 @@ FILLER = "Nothing of note happened on that day. "
 def shown(text: str, *words: str) -> tuple[str, list[str]]:
     """The snippet, and what its highlights cover."""
     wanted = frozenset(ANALYZER.query(" ".join(words)).terms)
-    snippet, highlights = excerpt(text, wanted, ANALYZER)
+    snippet, highlights = excerpt(text, ANALYZER.highlighter(wanted) if wanted else None)
     assert snippet in text
     assert len(snippet) <= SNIPPET_CHARS
     data = snippet.encode()

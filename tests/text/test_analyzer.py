@@ -163,7 +163,9 @@ def test_highlights_are_the_filtered_spans(text, query):
     for start, end, terms in ENGLISH.spans(text):
         if not wanted.isdisjoint(terms):
             covered |= set(range(start, end))
-    found = ENGLISH.highlights(text, wanted)
+    highlighter = ENGLISH.highlighter(wanted)
+    highlighter.find(query)  # what it learned there must not change what it finds here
+    found = highlighter.find(text)
     assert {at for start, end in found for at in range(start, end)} == covered
     assert all(first[1] <= second[0] for first, second in itertools.pairwise(found))
 
@@ -318,7 +320,7 @@ def test_long_runs_give_short_terms_that_still_tell_them_apart():
 def test_a_word_at_the_end_of_a_megabyte_is_found():
     text = "filler words again " * 55_000 + "quokka"
     assert finds("quokka", text)
-    assert ENGLISH.highlights(text, {"quokka"}) == [(len(text) - 6, len(text))]
+    assert ENGLISH.highlighter({"quokka"}).find(text) == [(len(text) - 6, len(text))]
 
 
 @pytest.mark.parametrize(
@@ -334,13 +336,13 @@ def test_a_word_at_the_end_of_a_megabyte_is_found():
     ],
 )
 def test_highlights(query, text, shown):
-    found = ENGLISH.highlights(text, set(ENGLISH.query(query).terms))
+    found = ENGLISH.highlighter(set(ENGLISH.query(query).terms)).find(text)
     assert [text[start:end] for start, end in found] == shown
 
 
 def test_the_cache_is_bounded_and_its_emptying_changes_nothing():
     analyzer = Analyzer()
-    cache = analyzer._entry.__self__
+    cache = analyzer.entry.__self__
     first = analyzer.index("", "fooBar runs")
     for number in range(45_000):
         analyzer.query(f"word{number}")
