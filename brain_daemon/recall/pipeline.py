@@ -254,7 +254,10 @@ def search(
 
 
 def _run(
-    name: str, kind: type[R], leg: Callable[[], R], leg_ns: MutableMapping[str, int] | None
+    name: str,
+    kind: type[R],
+    leg: Callable[[], R],
+    leg_ns: MutableMapping[str, int] | None = None,
 ) -> R:
     """Run a leg; if it fails, the others answer without it, and the answer says so."""
     started = time.perf_counter_ns()
