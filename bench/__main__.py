@@ -11,6 +11,7 @@ from bench import durable, load, micro, ping, report, startup
 from bench.corpus import Corpus
 from bench.daemon import Daemon
 
+REST_S = 3  # after the last write: the daemon gives back what it freed
 # Chunks, and how many questions of each block the SQL baseline answers too.
 SIZES = {"10k": (10_000, 60), "100k": (100_000, 20)}
 
@@ -58,6 +59,8 @@ def _run(folder: Path, *, small: bool, kernels: bool) -> dict[str, Any]:
             figures = {"ingest": load.ingest(daemon, corpus, n_stored, n_chunks)}
             n_stored = n_chunks
             figures["memory_after_ingest"] = daemon.memory_mb()
+            time.sleep(REST_S)
+            figures["memory_at_rest"] = daemon.memory_mb()
             _say(f"recall at {size}")
             figures["recall"] = load.compare_recall(daemon, corpus, n_chunks, n_baseline)
             _say(f"start-up at {size}")

@@ -23,7 +23,7 @@ def map_large_blocks() -> None:
 
 
 def trim() -> None:
-    """Return what was freed: about 10 MB after the index was loaded."""
+    """Return what was freed: about 10 MB after the index was loaded or 10,000 chunks written."""
     malloc_trim = _find("malloc_trim")
     if malloc_trim is not None:
         malloc_trim(0)

@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from brain_daemon import heap
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
 from brain_daemon.store import failures, maintenance
@@ -25,6 +26,7 @@ from brain_daemon.store.reserve import Reserve
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_MS = 100
+QUIET_S = 1.0  # without a write
 LOG_PAGES = 1_000  # of the write-ahead log, before it is moved into the database file
 
 
@@ -99,6 +101,7 @@ class Writer(threading.Thread):
         self._gathered: list[_Waiting] = []
         self._n_waiting = 0
         self._log_pages = 0
+        self._left_holes = False  # in the heap: enough was written
         self._runs_alone = False
         # SQLite's own checkpoint, which this replaces, tells nobody when it fails.
         connection.set_wal_hook(self._note_log)
@@ -148,7 +151,7 @@ class Writer(threading.Thread):
     def run(self) -> None:
         stopping = False
         while not stopping:
-            waiting = self._queue.get()
+            waiting = self._wait()
             while waiting and len(waiting) < self._max_batch and not self._queue.empty():
                 more = self._queue.get()
                 stopping = not more
@@ -166,6 +169,16 @@ class Writer(threading.Thread):
             self._abandon(error)
         self._connection.close()
 
+    def _wait(self) -> list[_Waiting]:
+        """Wait for jobs; in the quiet after many of them, give back what they left."""
+        if self._left_holes:
+            try:
+                return self._queue.get(timeout=QUIET_S)
+            except queue.Empty:
+                self._left_holes = False
+                heap.trim()
+        return self._queue.get()
+
     def _note_log(self, connection: apsw.Connection, name: str, n_pages: int) -> int:
         self._log_pages = n_pages
         if self._runs_alone and n_pages >= LOG_PAGES:
@@ -180,6 +193,7 @@ class Writer(threading.Thread):
         try:
             self._verify_log()
             self._connection.wal_checkpoint()
+            self._left_holes = True
         except Exception as error:
             self._abandon(self._reserve.explain(error))
 

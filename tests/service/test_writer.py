@@ -1,6 +1,7 @@
 """Group commit: acknowledged means committed, and a refused write harms no neighbour."""
 
 import asyncio
+import resource
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,13 @@ from typing import Any
 import apsw
 import pytest
 
+from brain_daemon import heap
 from brain_daemon.errors import NotFound, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
 from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
 from brain_daemon.store import connection
 from brain_daemon.store.reserve import Reserve
+from tests.protocol.serving import wait_until
 
 
 class Bench:
@@ -193,3 +196,19 @@ def test_failed_commit_is_fail_stop(bench: Bench) -> None:
             bench.writer.submit(insert("never"))
 
     asyncio.run(again())
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def test_in_the_quiet_after_many_writes_freed_memory_goes_back(bench: Bench) -> None:
+    heap.map_large_blocks()
+    blocks = [b"x" * 60_000 for _ in range(1_000)]
+    kept = [*blocks[::50], b"x" * 60_000]  # the heap cannot shrink at its end
+    del blocks
+    full = resident_bytes()
+    for i in range(12):
+        run(bench, insert(f"{i}" + "x" * 500_000))
+    wait_until(lambda: resident_bytes() < full - 30_000_000)
+    assert len(kept) == 21
