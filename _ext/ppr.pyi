@@ -24,6 +24,9 @@ class Graph:
 def neighbors(
     graph: Graph, node: int, visible: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32]]: ...
+def count_mentions(
+    graph: Graph, visible: NDArray[np.uint8], n_entities: int
+) -> NDArray[np.int32]: ...
 def topk_ppr(
     graph: Graph,
     seeds: NDArray[np.int32],

@@ -374,6 +374,45 @@ def neighbors(Graph graph not None, Py_ssize_t node, const uint8_t[::1] visible)
     return target_array, weight_array, evidence_array
 
 
+def count_mentions(Graph graph not None, const uint8_t[::1] visible, Py_ssize_t n_entities):
+    """Visible passages that mention each entity: int32 array, shape (n_entities,).
+
+    Parameters
+    ----------
+    graph : Graph
+    visible : uint8 array, shape (n_rows,)
+    n_entities : int
+
+    Raises
+    ------
+    ValueError
+        A row of the graph is outside `visible`, or an entity of it is not among `n_entities`.
+    """
+    cdef Py_ssize_t p, i
+    cdef int64_t j
+    cdef int32_t row, index, largest = -1
+    cdef brain_edges *part
+    check_rows(graph, visible.shape[0])
+    count_array = np.zeros(max(n_entities, 0), np.int32)
+    cdef int32_t[::1] counts = count_array
+    with nogil:
+        for p in range(graph.n_parts):
+            part = graph.parts[p]
+            for i in range(part.sources.n_keys):
+                row = <int32_t>brain_csr_key(&part.sources, i)
+                if row % 2 or not visible[row // 2]:
+                    continue
+                for j in range(part.sources.indptr[i], part.sources.indptr[i + 1]):
+                    index = part.targets[j] // 2
+                    if part.targets[j] % 2:
+                        largest = max(largest, index)
+                        if index < counts.shape[0]:
+                            counts[index] += 1
+    if largest >= n_entities:
+        raise ValueError(f"the graph has entity {largest}, but there are {n_entities} entities")
+    return count_array
+
+
 @cython.final
 cdef class _Walk:
     """Owner of the scratch of one `topk_ppr` call."""

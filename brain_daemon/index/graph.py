@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from brain_daemon._ext.ppr import Graph, neighbors
+from brain_daemon._ext.ppr import Graph, count_mentions, neighbors
 from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index import growable
 
@@ -189,8 +189,9 @@ class EntityGraph:
         """Let the degrees know rows that came alive; ``alive`` is the mask from then on."""
         return self._recount(rows, alive, 1)
 
-    def with_degrees(self, degree: Codes) -> "EntityGraph":
-        """Damp hubs by other degrees, of shape (number of entities,)."""
+    def seen_through(self, mask: npt.NDArray[np.uint8]) -> "EntityGraph":
+        """Damp hubs by the passages of a mask alone, of shape (number of rows,)."""
+        degree = count_mentions(self.graph, mask, len(self.entity_id))
         every = np.arange(len(degree), dtype=np.int32)
         return replace(self, degree=degree, factors=_damped(self.factors, degree, every, 0))
 

@@ -13,7 +13,6 @@ import numpy as np
 from brain_daemon._ext.bm25 import Postings
 from brain_daemon._ext.vocabulary import Vocabulary
 from brain_daemon.index.graph import EntityGraph, Links, relation_weight
-from brain_daemon.index.mentions import Mentions
 from brain_daemon.index.rows import Attributes, Ints, Rows
 from brain_daemon.index.vectors import Vectors
 from brain_daemon.index.visibility import EVER, Filters, VisibilityCache, Visible
@@ -85,7 +84,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that recall scans. ``vocabulary``, ``cache`` and ``mentions`` go along the lineage."""
+    """All that recall scans. ``vocabulary`` and ``cache`` go along the lineage."""
 
     rows: Rows
     vectors: Vectors
@@ -95,7 +94,6 @@ class Snapshot:
     generation: int = 0
     n_stale: int = 0  # dead rows whose postings and edges are still held
     cache: VisibilityCache = field(default_factory=VisibilityCache)
-    mentions: Mentions = field(default_factory=Mentions)
     is_whole: bool = True  # not what `seen_by` gave
     _seen: dict[tuple[object, ...], "Snapshot"] = field(init=False, default_factory=dict)
 
@@ -158,11 +156,10 @@ class Snapshot:
         key = (principal.name, principal.domains, principal.scopes)
         seen = self._seen.get(key)
         if seen is None:
-            degree = self.mentions.count(self.graph, permitted.mask)
             seen = replace(
                 self,
                 rows=self.rows.only(permitted.mask),
-                graph=self.graph.with_degrees(degree),
+                graph=self.graph.seen_through(permitted.mask),
                 is_whole=False,
             )
             if len(self._seen) >= _MAX_SEEN:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain_daemon._ext.ppr import Graph, neighbors, topk_ppr
+from brain_daemon._ext.ppr import Graph, count_mentions, neighbors, topk_ppr
 
 EXACT = {"epsilon": 1e-13, "max_pushes": 10**9}
 
@@ -121,6 +121,38 @@ def test_scores_are_those_of_power_iteration(seed, damping):
     np.testing.assert_allclose(scores, rank[2 * rows], atol=1e-9)
     order = np.lexsort((rows, -scores))
     assert order.tolist() == list(range(len(rows)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mentions_are_counted_as_the_edges_out_of_visible_passages(seed):
+    rng = np.random.default_rng(seed)
+    graph = Graph()
+    for n_links in (300, 1, 40, 0, 200):  # in several segments
+        links = random_links(rng, 40, 25, n_links)
+        if links:
+            graph = graph.append(*both_ways(links))
+    visible = rng.integers(0, 2, 40).astype(np.uint8)
+    visible.flags.writeable = False
+    everything = np.ones(40, np.uint8)
+    expected = np.zeros(30, np.int32)
+    for row in np.flatnonzero(visible):
+        targets = neighbors(graph, 2 * row, everything)[0]
+        np.add.at(expected, targets[targets % 2 == 1] // 2, 1)
+    counted = count_mentions(graph, visible, 30)
+    assert counted.dtype == np.int32
+    assert counted.tolist() == expected.tolist()
+    assert expected.any()
+    assert count_mentions(graph, np.zeros(40, np.uint8), 25).tolist() == [0] * 25
+
+
+def test_mentions_of_an_empty_graph_and_of_one_that_does_not_fit():
+    assert count_mentions(Graph(), np.empty(0, np.uint8), 2).tolist() == [0, 0]
+    graph = graph_of([(passage(1), entity(3), 1.0, 1)])
+    with pytest.raises(ValueError, match="row 1, but there are 1"):
+        count_mentions(graph, np.ones(1, np.uint8), 4)
+    for n_entities in (3, 0, -1):
+        with pytest.raises(ValueError, match="entity 3, but there are"):
+            count_mentions(graph, np.ones(2, np.uint8), n_entities)
 
 
 @pytest.mark.parametrize("epsilon", [1e-2, 1e-3, 1e-4, 1e-5])

@@ -1,7 +1,10 @@
 """A snapshot that followed every commit mirrors what a fresh load of the store gives."""
 
 import random
+import sys
 from dataclasses import replace
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -283,6 +286,39 @@ def test_what_is_hidden_weighs_nothing(store: MirroredStore) -> None:
     assert whole.seen_by(ALICE, NOW_US) is seen
     everything = replace(ALICE, name="bob")
     assert store.snapshot.seen_by(everything, NOW_US).n_alive == 6
+
+
+def test_seeing_a_part_takes_as_many_steps_in_a_large_store(store: MirroredStore) -> None:
+    """It happens on the event loop: no Python for each row, edge or name."""
+
+    def n_steps() -> int:
+        steps = 0
+
+        def count(frame: FrameType, event: str, detail: object) -> Any:
+            nonlocal steps
+            frame.f_trace_opcodes = True
+            steps += event == "opcode"
+            return count
+
+        snapshot = store.loaded()  # with an empty cache
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            snapshot.seen_by(ALICE, NOW_US)
+        finally:
+            sys.settrace(before)
+        assert not snapshot.seen_by(ALICE, NOW_US).is_whole
+        return steps
+
+    def fill(n: int) -> None:
+        for owner in ("alice", "bob"):
+            parts = [chunk(f"{owner} {n} {i}", names=[f"Name {n} {i}"]) for i in range(n)]
+            store.put(document(*parts, owner=owner))
+
+    fill(2)
+    few = n_steps()
+    fill(300)
+    assert n_steps() == few
 
 
 def test_what_is_seen_follows_commits(store: MirroredStore) -> None:
