@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from brain_daemon.config import SETTINGS
-from brain_daemon.errors import BadRequest
+from brain_daemon.errors import BadRequest, StoreDegraded
 from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ANYONE
 from brain_daemon.service import rebuild
@@ -93,6 +93,8 @@ def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[s
     """Is everything in order; ``deep`` also checks every page and all three indexes."""
     writer = memory.writer
     reasons: list[str] = []
+    if params.deep:
+        memory.check_log()
     if not writer.is_alive():
         reasons.append("the writer thread has ended: restart the daemon")
     if writer.failure is not None:
@@ -166,6 +168,10 @@ def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[s
     target = Path(params.path)
     if not target.is_absolute() or "\0" in params.path:
         raise BadRequest(f"path is {params.path!r}; give an absolute path", field="path")
+    if not memory.check_log():  # the copy would give what it holds new checksums
+        raise StoreDegraded(
+            "the write-ahead log is damaged, so a copy would be, too: keep the older backups"
+        )
     return store_backup.backup(
         memory.reader(), target, overwrite=params.overwrite, recipient=params.recipient
     )

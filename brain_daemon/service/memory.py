@@ -21,6 +21,7 @@ from brain_daemon.service.metrics import Metrics
 from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import checksums, connection, failures, maintenance, schema
+from brain_daemon.store import log as write_ahead
 from brain_daemon.store.reserve import Reserve
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
@@ -124,6 +125,17 @@ class Memory:
         if self.writer.failure is None:
             log.error("%s", what)
             self.writer.failure = what
+
+    def check_log(self) -> bool:
+        """Tell whether the log is sound; if it is damaged, take no more writes."""
+        path = write_ahead.path(self.reader())
+        is_sound = write_ahead.is_sound_in_use(path, lambda: self.writer.log_pages)
+        if not is_sound:
+            self.note_damage(
+                "the write-ahead log is damaged; restart the daemon, which checks the file, and if "
+                "need be `brain restore` a backup"
+            )
+        return is_sound
 
     def reload(self, source: apsw.Connection) -> None:
         """Rebuild the snapshot from the store (after re-embedding or a failed advance)."""

@@ -11,7 +11,9 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import apsw
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 RETRY_AFTER_MS = 100
 QUIET_S = 1.0  # without a write
 LOG_PAGES = 1_000  # of the write-ahead log, before it is moved into the database file
+LOG_AGE_S = 60.0  # after which a shorter one is, too: what is read from the log is not verified
 
 
 @dataclass(slots=True)
@@ -100,7 +103,8 @@ class Writer(threading.Thread):
         self._max_waiting = max_waiting
         self._gathered: list[_Waiting] = []
         self._n_waiting = 0
-        self._log_pages = 0
+        self.log_pages = 0  # that are not in the file yet
+        self._log_due = 0.0
         self._left_holes = False  # in the heap: enough was written
         self._runs_alone = False
         # SQLite's own checkpoint, which this replaces, tells nobody when it fails.
@@ -170,38 +174,48 @@ class Writer(threading.Thread):
         self._connection.close()
 
     def _wait(self) -> list[_Waiting]:
-        """Wait for jobs; in the quiet after many of them, give back what they left."""
+        """Wait for jobs; in the quiet give back what they left, and move a log that became old."""
         if self._left_holes:
             try:
                 return self._queue.get(timeout=QUIET_S)
             except queue.Empty:
                 self._left_holes = False
                 heap.trim()
+        while self.log_pages and self.failure is None:
+            try:
+                return self._queue.get(timeout=max(0.0, self._log_due - monotonic()))
+            except queue.Empty:
+                self._tend_log()
         return self._queue.get()
 
     def _note_log(self, connection: apsw.Connection, name: str, n_pages: int) -> int:
-        self._log_pages = n_pages
+        if not self.log_pages:
+            self._log_due = monotonic() + LOG_AGE_S
+        self.log_pages = n_pages
         if self._runs_alone and n_pages >= LOG_PAGES:
             self._verify_log()  # a failure reaches the job, whose commit stands
             connection.wal_checkpoint()
         return apsw.SQLITE_OK
 
     def _tend_log(self) -> None:
-        """Move a long log into the file, after the callers were answered."""
-        if self._log_pages < LOG_PAGES or self.failure is not None:
+        """Move a long or old log into the file, after the callers were answered."""
+        is_due = self.log_pages >= LOG_PAGES or (self.log_pages and monotonic() >= self._log_due)
+        if not is_due or self.failure is not None:
             return
         try:
             self._verify_log()
-            self._connection.wal_checkpoint()
-            self._left_holes = True
+            n_pages, n_moved = self._connection.wal_checkpoint()
+            if n_moved < n_pages:  # a reader needs the others
+                self._note_log(self._connection, "main", n_pages)
+            self._left_holes |= n_pages >= LOG_PAGES
         except Exception as error:
             self._abandon(self._reserve.explain(error))
 
     def _verify_log(self) -> None:
         """What is moved into the file gets a new checksum there, so it has to be right before."""
-        n_pages, self._log_pages = self._log_pages, 0
-        if not write_ahead.is_sound(write_ahead.path(self._connection), n_pages):
+        if not write_ahead.is_sound(write_ahead.path(self._connection), self.log_pages):
             raise apsw.CorruptError("the write-ahead log is damaged")
+        self.log_pages = 0
 
     def _empty_log(self) -> None:
         try:
@@ -332,6 +346,9 @@ class Writer(threading.Thread):
             waiting.error = failures.translate(error)
         finally:
             self._runs_alone = False
+        with suppress(apsw.Error):  # where it cannot be asked, it has changed little
+            n_pages, n_moved = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            self.log_pages = n_pages if n_moved < n_pages else 0  # the job may have emptied it
         _resolve([waiting])
 
     def _abandon(self, error: Exception) -> None:

@@ -1,9 +1,10 @@
 """A checksum on every page: SQLite's checksum file system, and the check of a whole file.
 
 The last eight bytes of a page are its checksum. SQLite's ``cksumvfs``, which apsw brings, writes it
-with every page, into the log, too, and verifies it with every page that is read; a page that does
-not match is an input/output error (`apsw.SQLITE_IOERR_DATA`) and never an answer. The checksum of a
-page of zeros is zero, so those are told from the free ones here. Not here: what SQLite sees within
+with every page of the file and verifies it with every page that is read from there; one that does
+not match is an input/output error (`apsw.SQLITE_IOERR_DATA`) and never an answer. Pages in the log
+it leaves alone: their frames have checksums of their own (`log`). The checksum of a page of zeros
+is zero, so those are told from the free ones here. Not here: what SQLite sees within
 sound pages (`maintenance.integrity_findings`).
 """
 

@@ -3,11 +3,12 @@
 SQLite verifies the checksums of frames when it opens a log that a crash left, and takes the first
 that does not match for its end. That is right for a write that a power cut tore; where an older
 frame was damaged, it would silently drop every commit behind it. And it verifies nothing when it
-moves pages from the log into the file. Format: "WAL-mode File Format" in SQLite's documentation.
+reads a page from the log, or moves one into the file. Format: "WAL-mode File Format" in SQLite's
+documentation.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -51,6 +52,24 @@ def is_sound(log: Path, n_frames: int) -> bool:
     return n_seen == n_frames
 
 
+def is_sound_in_use(log: Path, n_frames: Callable[[], int]) -> bool:
+    """Tell the same of a log that may be emptied, or begun anew, meanwhile.
+
+    Parameters
+    ----------
+    n_frames : callable
+        Gives how many frames there are; none between the log's being moved into the file and the
+        next commit.
+    """
+    while True:
+        header = _header(log)
+        if is_sound(log, n_frames()):
+            return True
+        later = _header(log)
+        if not later or later == header:
+            return not later
+
+
 def n_cut_off(log: Path) -> int:
     """Count commits that SQLite would drop though they had been made durable.
 
@@ -67,6 +86,14 @@ def n_cut_off(log: Path) -> int:
             is_cut = is_cut or not is_valid
             ends_in_commit = commits and is_cut
     return n_lost
+
+
+def _header(log: Path) -> bytes:
+    try:
+        with log.open("rb") as file:
+            return file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return b""
 
 
 def _frames(log: Path) -> Iterator[tuple[Flags, Flags]]:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import StoreDegraded
+from brain_daemon.service import writer
 from brain_daemon.store import checksums, connection
+from tests.protocol.serving import wait_until
 from tests.service.appliance import Appliance, put
 from tests.service.world import ADMIN, ALICE, World
 
@@ -178,6 +181,103 @@ def test_a_log_that_is_damaged_while_the_daemon_serves_is_not_moved_into_the_fil
     with pytest.raises(StoreDegraded, match="write-ahead log is damaged"):
         World(folder)
     assert log.read_bytes() == content
+
+
+def damage_log(world: World) -> None:
+    """Change a word in every page in the log, so that nothing but a checksum can tell."""
+    log = world.memory.directory / "brain.db-wal"
+    content = log.read_bytes()
+    assert b"lighthouse" in content
+    with log.open("r+b") as file:
+        file.write(content.replace(b"lighthouse", b"lightbouse"))
+
+
+def log_is_moved(world: World) -> bool:
+    n_pages, n_moved = world.memory.reader().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    return n_moved == n_pages > 0 == world.memory.writer.log_pages
+
+
+def test_a_deep_check_and_a_backup_verify_the_log(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    world = World(folder)
+    world.remember("The lighthouse is lit")
+    assert world.call("health", ADMIN, deep=True)["reasons"] == []
+    world.call("backup", ADMIN, path=str(tmp_path / "sound.db"))
+    damage_log(world)
+    assert world.call("health", ADMIN)["reasons"] == []  # it looks at no page
+    with pytest.raises(StoreDegraded, match="a copy would be, too"):
+        world.call("backup", ADMIN, path=str(tmp_path / "damaged.db"))
+    assert not (tmp_path / "damaged.db").exists()
+    reasons = world.call("health", ADMIN, deep=True)["reasons"]
+    assert "the write-ahead log is damaged" in reasons[0]
+    with pytest.raises(StoreDegraded, match="takes no writes"):
+        world.remember("more")
+    with pytest.raises(StoreDegraded, match="a copy would be, too"):
+        world.call("backup", ADMIN, path=str(tmp_path / "damaged.db"))
+    world.close()
+
+
+def test_an_old_log_is_moved_into_the_file_where_its_pages_have_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LOG_AGE_S", 0.2)
+    world = World(tmp_path)
+    chunk_id = world.remember("The lighthouse is lit")
+    wait_until(lambda: log_is_moved(world))
+    damage_log(world)  # nobody reads it any more
+    assert world.call("get", id=chunk_id)["text"] == "The lighthouse is lit"
+    assert world.call("health", ADMIN, deep=True)["reasons"] == []
+    world.remember("The log is begun anew")
+    assert world.call("health", ADMIN, deep=True)["reasons"] == []
+    wait_until(lambda: log_is_moved(world))
+    assert world.call("health", ADMIN, deep=True)["reasons"] == []
+    world.close()
+
+
+def test_a_log_that_maintenance_emptied_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.remember("The lighthouse is lit")
+    world.call("compact", ADMIN)
+    assert world.memory.writer.log_pages == 0
+    assert world.call("health", ADMIN, deep=True)["reasons"] == []
+    world.close()
+    assert world.memory.writer.failure is None
+
+
+def test_an_old_log_that_is_damaged_is_not_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LOG_AGE_S", 1.0)
+    world = World(tmp_path)
+    for number in range(2):  # of the last commit a start could not tell damage from a torn write
+        world.remember(f"The lighthouse {number} is lit")
+    damage_log(world)
+    wait_until(lambda: world.memory.writer.failure is not None)
+    assert "the write-ahead log is damaged" in world.call("health", ADMIN)["reasons"][0]
+    world.close()
+    with pytest.raises(StoreDegraded):
+        World(tmp_path)
+
+
+def test_a_log_that_a_reader_needs_is_moved_when_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LOG_AGE_S", 0.1)
+    world = World(tmp_path)
+    world.remember("one")
+    reader = connection.open_reader(world.memory.database)
+    reader.execute("BEGIN")
+    n_seen = reader.execute("SELECT count(*) FROM chunk").get
+    world.remember("two")
+    thread = world.memory.writer
+    due = thread._log_due
+    wait_until(lambda: thread._log_due > due and thread.log_pages > 0)  # it was tried
+    assert reader.execute("SELECT count(*) FROM chunk").get == n_seen
+    reader.execute("COMMIT")
+    wait_until(lambda: log_is_moved(world))
+    reader.close()
+    world.close()
 
 
 def test_a_zeroed_end_of_a_block_of_vectors_is_told(tmp_path: Path) -> None:
