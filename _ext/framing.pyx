@@ -8,10 +8,11 @@ nested or empty containers grow into hundreds of megabytes of objects. So length
 checked from the headers alone, before the bytes that they announce have arrived.
 """
 
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint8_t, uint64_t
 
 cdef enum:
-    STACK = 256     # open containers; the largest max_depth
+    MAX_DEPTH = 256
 
 
 class FramingError(ValueError):
@@ -76,17 +77,26 @@ cdef class Scanner:
     cdef uint64_t _head_value
     cdef bint _in_message
     cdef bint _extension
-    cdef uint64_t _stack[STACK]  # values left in each open container
+    cdef uint64_t *_stack       # values left in each open container; as many as may be open
 
     def __init__(self, max_bytes, max_depth, max_items):
+        cdef uint64_t *stack
         if max_bytes < 1 or max_items < 1:
             raise ValueError(f"max_bytes {max_bytes} and max_items {max_items} must be at least 1")
-        if not 1 <= max_depth <= STACK:
-            raise ValueError(f"max_depth {max_depth} is not in 1..{STACK}")
+        if not 1 <= max_depth <= MAX_DEPTH:
+            raise ValueError(f"max_depth {max_depth} is not in 1..{MAX_DEPTH}")
+        # Every connection has one of these: no more room than it may use.
+        stack = <uint64_t *>PyMem_Realloc(self._stack, max_depth * sizeof(uint64_t))
+        if stack == NULL:
+            raise MemoryError
+        self._stack = stack
         self._max_bytes = max_bytes
         self._max_items = max_items
         self._max_depth = max_depth
         self._reset()
+
+    def __dealloc__(self):
+        PyMem_Free(self._stack)
 
     @property
     def in_message(self):
@@ -97,6 +107,11 @@ cdef class Scanner:
     def extension(self):
         """bool : whether the message scanned last holds a value of an extension type."""
         return self._extension
+
+    @property
+    def n_items(self):
+        """int : container entries that the message begun last has declared so far."""
+        return self._n_items
 
     def feed(self, const uint8_t[::1] data not None, Py_ssize_t start=0):
         """Scan on, from ``data[start]``.

@@ -5,6 +5,7 @@ are derived from it.
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, TypeVar
 
@@ -108,8 +109,31 @@ def _opened(info: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    text = repr(value[:_SHOWN_CHARS] if isinstance(value, str | bytes) else value)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    text = ""
+    for piece in _pieces(value):  # a whole list of a hundred thousand would take too long
+        text += piece
+        if len(text) > _SHOWN_CHARS:
+            return text[: _SHOWN_CHARS - 1] + "…"
+    return text
+
+
+def _pieces(value: object) -> Iterator[str]:
+    """Give ``repr(value)`` bit by bit."""
+    if isinstance(value, list):
+        yield "["
+        for i, item in enumerate(value):
+            if i:
+                yield ", "
+            yield from _pieces(item)
+        yield "]"
+    elif isinstance(value, dict):
+        yield "{"
+        for i, (key, item) in enumerate(value.items()):
+            yield f", {_shown(key)}: " if i else f"{_shown(key)}: "
+            yield from _pieces(item)
+        yield "}"
+    else:
+        yield repr(value[:_SHOWN_CHARS] if isinstance(value, str | bytes) else value)
 
 
 @cache

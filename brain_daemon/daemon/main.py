@@ -78,7 +78,6 @@ def serve(file: Path | None, **flags: str | None) -> None:
         else:
             logs.configure("info")
             engine.open_or_degrade()
-        _adopt(engine.settings)
         uvloop.run(_run(engine, listener))
         log.info("stopped")
 
@@ -141,8 +140,15 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
-def _allow_descriptors(max_connections: int) -> None:
-    """Raise the soft limit of open files, by default 1,024, to what may be needed."""
+def _allow_descriptors(max_connections: int) -> int:
+    """Raise the soft limit of open files, by default 1,024, to what may be needed.
+
+    Returns
+    -------
+    int
+        How many connections it lets there be: the store must be able to open files, and who comes
+        when all are taken is to be told so.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max_connections + OWN_DESCRIPTORS
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -155,6 +161,8 @@ def _allow_descriptors(max_connections: int) -> None:
                 wanted,
                 allowed,
             )
+        max_connections = min(max_connections, max(allowed - OWN_DESCRIPTORS, allowed // 2))
+    return max_connections
 
 
 def _open_and_bind(engine: Engine, stack: ExitStack) -> socket.socket:
@@ -170,15 +178,15 @@ def _open_and_bind(engine: Engine, stack: ExitStack) -> socket.socket:
     return listener
 
 
-def _adopt(settings: Settings) -> None:
-    """Let settings that belong to the whole process take effect."""
+def _adopt(settings: Settings) -> Limits:
+    """Let settings that belong to the whole process take effect, and give those of a connection."""
     logs.configure(settings["log_level"])
-    _allow_descriptors(settings["max_connections"])
+    return _limits_from(settings, _allow_descriptors(settings["max_connections"]))
 
 
 async def _run(engine: Engine, listener: socket.socket) -> None:
     admission = engine.admission
-    limits = limits_from(engine.settings)
+    limits = _adopt(engine.settings)
     server = Server(
         engine.dispatch, admission.admit, limits, admission.leave, engine.metrics.traffic
     )
@@ -190,8 +198,7 @@ async def _run(engine: Engine, listener: socket.socket) -> None:
     def follow() -> None:
         """Serve what the engine now has."""
         server.dispatch = engine.dispatch
-        server.limits = limits_from(engine.settings)
-        _adopt(engine.settings)
+        server.limits = _adopt(engine.settings)
 
     def try_again() -> None:
         if engine.failure is not None:
@@ -242,17 +249,18 @@ def _status(engine: Engine) -> str:
     return f"STATUS={_describe(engine)}"
 
 
-def limits_from(settings: Settings) -> Limits:
+def _limits_from(settings: Settings, max_connections: int) -> Limits:
     """The protocol's limits as the settings say."""
     return Limits(
         max_message_bytes=settings["max_message_bytes"],
         max_response_bytes=settings["max_response_bytes"],
         max_depth=settings["max_depth"],
         max_items=settings["max_items"],
-        max_connections=settings["max_connections"],
+        max_connections=max_connections,
         max_in_flight=settings["max_in_flight"],
         max_in_flight_bytes=settings["max_in_flight_bytes"],
         max_unsent_bytes=settings["max_unsent_bytes"],
+        max_held_bytes=settings["max_held_bytes"],
         message_timeout_s=settings["message_timeout_ms"] / 1000,
         call_timeout_s=settings["call_timeout_ms"] / 1000,
         write_timeout_s=settings["write_timeout_ms"] / 1000,

@@ -5,28 +5,40 @@ and framing (``framing``), message shapes (``messages``), what is shared by all 
 (``server``). Layer: protocol.
 
 Results that are there at once are answered in the same turn of the event loop, with one write
-for all that a read brought; no task is made for them.
+for all that a read brought; no task is made for them. What a connection holds beyond a small
+allowance is counted for all of them together (``Server.is_full``).
 """
 
 import asyncio
 import logging
-import select
+from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from brain_daemon import calls
 from brain_daemon.errors import BrainError, DeadlineExceeded
 from brain_daemon.model import PeerCredentials
-from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Undecodable
+from brain_daemon.protocol.awaited import Awaited, Deferred
+from brain_daemon.protocol.framing import INCOMPLETE, LARGE, Framer, FramingLost, Undecodable
 from brain_daemon.protocol.messages import Malformed, malformed_from, parse_call
+from brain_daemon.protocol.peer import has_hung_up
 
 if TYPE_CHECKING:
     from brain_daemon.protocol.server import Server
 
 log = logging.getLogger("brain_daemon.protocol")
 
-TURN_S = 0.005
+TURN_S = 0.001
 """After this long one connection lets the others have their turn."""
+
+MAX_ITEMS_AT_ONCE = 4096
+"""Container entries above which a message is decoded in the lane, a slice at a time."""
+
+MAX_BEGUN = 2
+"""Deferred results of one connection that are worked out at once: they may be large."""
+
+ALLOWANCE_BYTES = 64 * 1024
+"""What each connection may hold without its counting for all of them together."""
 
 LINGER_S = 2.0
 """How long bytes still arriving are thrown away after the last answer.
@@ -35,43 +47,55 @@ Closing at once would destroy that answer: a peer still sending gets EPIPE and s
 """
 
 _FLUSH_BYTES = 64 * 1024
-
-
-class _Call:
-    """A call whose result is awaited."""
-
-    __slots__ = ("deadline", "future", "is_ours", "msgid", "n_bytes")
-
-    def __init__(
-        self,
-        msgid: int | None,
-        future: asyncio.Future[Any],
-        is_ours: bool,
-        deadline: float,
-        n_bytes: int,
-    ) -> None:
-        self.msgid = msgid
-        self.future = future
-        self.is_ours = is_ours
-        self.deadline = deadline
-        self.n_bytes = n_bytes
+_ITEM_BYTES = 64  # what an entry of a container becomes when it is decoded, besides its own bytes
 
 
 class Connection(asyncio.Protocol):
     """Serve one peer; made by :meth:`Server.connect`, driven by the event loop."""
+
+    __slots__ = (
+        "_calls",
+        "_can_write",
+        "_framer",
+        "_input_is_over",
+        "_is_decoding",
+        "_is_discarding",
+        "_limits",
+        "_linger_deadline",
+        "_loop",
+        "_message_deadline",
+        "_n_begun",
+        "_n_call_bytes",
+        "_n_counted",
+        "_n_unsent",
+        "_number",
+        "_peer",
+        "_principal",
+        "_reading",
+        "_refusal",
+        "_server",
+        "_transport",
+        "_turn_is_due",
+        "_write_deadline",
+    )
 
     def __init__(self, server: "Server") -> None:
         limits = server.limits
         self._server = server
         self._number = server.traffic.accepted
         self._limits = limits
-        self._framer = Framer(limits.max_message_bytes, limits.max_depth, limits.max_items)
+        self._framer = Framer(
+            limits.max_message_bytes, limits.max_depth, limits.max_items, MAX_ITEMS_AT_ONCE
+        )
         self._loop = asyncio.get_running_loop()
         self._peer: PeerCredentials | None = None
         self._principal: Any = None  # None as long as it is not let in
         self._refusal: BrainError | None = None
-        self._calls: dict[_Call, None] = {}  # the oldest first
+        self._calls: dict[Awaited, None] = {}  # the oldest first
         self._n_call_bytes = 0
+        self._n_begun = 0  # deferred calls under way
+        self._n_counted = 0  # bytes counted for all connections together
+        self._is_decoding = False  # in the lane
         self._reading = True
         self._can_write = True
         self._turn_is_due = False  # queued, or running
@@ -104,9 +128,9 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Keep the writing half open while answers are due, if the peer can still read them."""
         self._input_is_over = True
-        if self._is_discarding or not (self._calls or self._framer.has_unread):
+        if self._is_discarding or not (self._calls or self._is_decoding or self._framer.has_unread):
             return False
-        if _hung_up(self._transport):
+        if has_hung_up(self._transport.get_extra_info("socket")):
             self.abort()
         return True
 
@@ -114,21 +138,22 @@ class Connection(asyncio.Protocol):
         self._can_write = False
         self._n_unsent = self._transport.get_write_buffer_size()
         self._write_deadline = monotonic() + self._limits.write_timeout_s
+        self._server.watch(self)
+        self._count()
 
     def resume_writing(self) -> None:
         self._can_write = True
-        for call in [call for call in self._calls if call.future.done()]:
-            if self._can_write:
-                self._answer(call)
+        self._count()
+        self._begin_calls()
         if not self._turn_is_due:
             self._take_turn()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_discarding = True
         for call in self._calls:
-            if call.is_ours:
-                call.future.cancel()
+            call.cancel()
         self._calls.clear()
+        self._server.n_held_bytes -= self._n_counted
         self._leave()
         self._server.release(self)
 
@@ -149,6 +174,7 @@ class Connection(asyncio.Protocol):
         self._server.traffic.refused += 1
         self._refusal = self._server.translate(error, str(self._number))
         self._message_deadline = monotonic() + self._limits.message_timeout_s
+        self._server.watch(self)
 
     def _leave(self) -> None:
         if self._principal is not None:
@@ -170,6 +196,10 @@ class Connection(asyncio.Protocol):
             try:
                 message = framer.next()
                 if message is INCOMPLETE:
+                    break
+                if message is LARGE:
+                    self._is_decoding = True
+                    self._server.lane.join(self)
                     break
                 answer = self._serve(message)
             except Undecodable as error:
@@ -195,17 +225,52 @@ class Connection(asyncio.Protocol):
         if not framer.in_message:
             if self._refusal is None:
                 self._message_deadline = None
-        elif self._message_deadline is None or n_messages:
-            self._message_deadline = began + self._limits.message_timeout_s
+        elif not self._is_discarding:
+            self._await_rest(began, n_messages > 0)
         self._regulate()
 
+    def _await_rest(self, now: float, has_begun: bool) -> None:
+        """Bound the time and the memory that a message may take that has not ended."""
+        if has_begun or self._message_deadline is None:
+            self._message_deadline = now + self._limits.message_timeout_s
+            self._server.watch(self)
+        self._count()
+        if self._n_counted and self._server.is_full:
+            self._write([self._failure(None, self._server.overload())])
+            self._discard()
+
+    def slices(self) -> Iterator[Any]:
+        """Decode the large message that waits, a slice at a time; for the lane."""
+        return self._framer.slices()
+
+    def take_decoded(self, message: Any) -> None:
+        """Serve the large message, or the :class:`Undecodable` that it turned out to be."""
+        self._is_decoding = False
+        if isinstance(message, Undecodable):
+            answer = self._reject(malformed_from(message))
+        else:
+            answer = self._serve(message)
+        self._count()
+        if answer is not None:
+            self._write([answer])
+        if self._is_discarding:
+            self._regulate()
+        else:
+            self._take_turn()
+
     def _can_serve(self) -> bool:
-        return self._can_write and not self._has_enough_calls() and not self._is_discarding
+        return not (
+            not self._can_write
+            or (self._calls and self._has_enough_calls())
+            or self._is_decoding
+            or self._is_discarding
+        )
 
     def _has_enough_calls(self) -> bool:
-        return (
+        return bool(self._calls) and (
             len(self._calls) >= self._limits.max_in_flight
             or self._n_call_bytes >= self._limits.max_in_flight_bytes
+            or (self._n_counted > 0 and self._server.is_full)
         )
 
     def _serve(self, message: Any) -> bytes | None:
@@ -229,14 +294,35 @@ class Connection(asyncio.Protocol):
             calls.current.reset(token)
         if type(result) is dict or not hasattr(result, "__await__"):
             return None if msgid is None else server.response(self._number, msgid, result)
-        future: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
-        deadline = monotonic() + self._limits.call_timeout_s
-        is_ours = isinstance(future, asyncio.Task)
-        call = _Call(msgid, future, is_ours, deadline, self._framer.n_message_bytes)
+        framer = self._framer
+        call = Awaited(
+            msgid,
+            monotonic() + self._limits.call_timeout_s,
+            framer.n_message_bytes + _ITEM_BYTES * framer.n_message_items,
+            result if isinstance(result, Deferred) else None,
+        )
         self._calls[call] = None
         self._n_call_bytes += call.n_bytes
-        future.add_done_callback(lambda _: self._answer(call))
+        self._server.watch(self)
+        if call.deferred is None:
+            self._await(call, asyncio.ensure_future(result, loop=self._loop))
+        else:
+            self._begin_calls()
+        self._count()
         return None
+
+    def _begin_calls(self) -> None:
+        """Begin what is deferred, the oldest first, and nothing while its result could not go."""
+        for call in self._calls:
+            if self._n_begun >= MAX_BEGUN or not self._can_write:
+                break
+            if call.future is None and call.deferred is not None:
+                self._n_begun += 1
+                self._await(call, call.deferred.begin())
+
+    def _await(self, call: Awaited, future: asyncio.Future[Any]) -> None:
+        call.future = future
+        future.add_done_callback(lambda future: self._answer(call, future))
 
     def _reject(self, malformed: Malformed) -> bytes | None:
         if malformed.foreign:
@@ -253,31 +339,33 @@ class Connection(asyncio.Protocol):
     def _give(msgid: int | None, answer: bytes) -> bytes | None:
         return None if msgid is None else answer
 
-    def _answer(self, call: _Call) -> None:
-        """Send the outcome of an awaited call, unless the peer must first read others."""
+    def _answer(self, call: Awaited, future: asyncio.Future[Any]) -> None:
+        """Send the outcome of an awaited call."""
         if call not in self._calls:  # it came too late: its deadline or the connection has passed
-            if not call.future.cancelled():
-                call.future.exception()
-            return
-        if not self._can_write:
+            if not future.cancelled():
+                future.exception()
             return
         self._forget(call)
         try:
-            result = call.future.result()
+            result = future.result()
         except (Exception, asyncio.CancelledError) as error:
             answer = self._failure(call.msgid, error)
         else:
             answer = self._server.response(self._number, call.msgid, result)
         if call.msgid is not None:
             self._write([answer])
+        self._count()
+        self._begin_calls()
         if not self._reading and not self._turn_is_due:
             self._take_turn()
         else:
             self._regulate()
 
-    def _forget(self, call: _Call) -> None:
+    def _forget(self, call: Awaited) -> None:
         del self._calls[call]
         self._n_call_bytes -= call.n_bytes
+        if call.deferred is not None and call.future is not None:
+            self._n_begun -= 1
 
     def _write(self, answers: list[bytes]) -> None:
         if not self._transport.is_closing():
@@ -287,11 +375,20 @@ class Connection(asyncio.Protocol):
 
     # ---- back-pressure, deadlines and ends
 
+    def _count(self) -> None:
+        """Count what this connection holds for all of them together."""
+        n_bytes = self._framer.n_held_bytes + self._n_call_bytes
+        if not self._can_write:
+            n_bytes += self._transport.get_write_buffer_size()
+        n_counted = max(0, n_bytes - ALLOWANCE_BYTES)
+        self._server.n_held_bytes += n_counted - self._n_counted
+        self._n_counted = n_counted
+
     def _regulate(self) -> None:
         """Read on only when all that was read is served; close when nothing is left to do."""
         if self._transport.is_closing():
             return
-        if self._input_is_over and not self._calls:
+        if self._input_is_over and not self._calls and not self._is_decoding:
             if self._is_discarding:
                 self._linger()
                 return
@@ -301,6 +398,7 @@ class Connection(asyncio.Protocol):
         wanted = self._is_discarding or not (
             self._input_is_over
             or self._framer.has_unread
+            or self._is_decoding
             or not self._can_write
             or self._has_enough_calls()
         )
@@ -317,10 +415,15 @@ class Connection(asyncio.Protocol):
         """Take no further request; the calls begun are still answered."""
         self._is_discarding = self._input_is_over = True
         self._message_deadline = None
+        self._framer.clear()
+        self._server.lane.leave(self)
+        self._is_decoding = False
+        self._count()
 
     def _linger(self) -> None:
         if self._linger_deadline is None:
             self._linger_deadline = monotonic() + LINGER_S
+            self._server.watch(self)
             if not self._reading:
                 self._reading = True
                 self._transport.resume_reading()
@@ -335,19 +438,30 @@ class Connection(asyncio.Protocol):
         """Close at once; what is unsent is lost."""
         self._transport.abort()
 
-    def sweep(self, now: float) -> None:
-        """Enforce the deadlines; the server calls this a few times per shortest deadline."""
+    def sweep(self, now: float) -> bool:
+        """Enforce the deadlines; the server calls this a few times per shortest deadline.
+
+        Returns
+        -------
+        bool
+            Whether there are any.
+        """
         if self._linger_deadline is not None and now >= self._linger_deadline:
             self.abort()
-            return
+            return True
         if not self._can_write:
             n_unsent = self._transport.get_write_buffer_size()
             if n_unsent < self._n_unsent:
                 self._write_deadline = now + self._limits.write_timeout_s
             elif now >= self._write_deadline:
-                log.warning("cut off a client that does not read its answers")
+                log.warning(
+                    "cut off a client that read no answer for %g s: pid %s, %d bytes unsent",
+                    self._limits.write_timeout_s,
+                    self._peer and self._peer.pid,
+                    n_unsent,
+                )
                 self.abort()
-                return
+                return True
             self._n_unsent = n_unsent
         self._expire_calls(now)
         if self._message_deadline is not None and self._reading and now >= self._message_deadline:
@@ -358,27 +472,28 @@ class Connection(asyncio.Protocol):
             if self._can_write:
                 self._write([self._failure(None, error)])
             self._regulate()
+        return bool(
+            self._calls
+            or not self._can_write
+            or self._message_deadline is not None
+            or self._linger_deadline is not None
+        )
 
     def _expire_calls(self, now: float) -> None:
         expired = []
         for call in self._calls:
             if call.deadline > now:
                 break
-            if not call.future.done():
+            if call.future is None or not call.future.done():
                 expired.append(call)
         for call in expired:
             self._forget(call)
-            if call.is_ours:
-                call.future.cancel()
+            call.cancel()
             if call.msgid is not None:
                 error = DeadlineExceeded(f"no result in {self._limits.call_timeout_s:g} s")
                 self._write([self._failure(call.msgid, error)])
-        if expired and not self._turn_is_due:
-            self._take_turn()
-
-
-def _hung_up(transport: asyncio.Transport) -> bool:
-    """Whether the peer has closed both halves, not only the one it wrote to."""
-    poll = select.poll()
-    poll.register(transport.get_extra_info("socket").fileno(), 0)
-    return any(event & select.POLLHUP for _, event in poll.poll(0))
+        if expired:
+            self._count()
+            self._begin_calls()
+            if not self._turn_is_due:
+                self._take_turn()

@@ -4,9 +4,11 @@ Here: the limits of a connection and the framer that both ends use. Not here: wh
 means (``messages``), and sockets (``connection``). Layer: protocol, above the kernel that scans.
 
 The kernel finds the end of a message and refuses what is too long, too deep or too numerous
-before it has arrived; only then is the message decoded, in one call.
+before it has arrived; only then is the message decoded, in one call. One of very many entries takes
+long to decode: its receiver may do that a slice at a time.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,6 +19,11 @@ from brain_daemon.errors import BadRequest, BrainError, TooLarge
 
 INCOMPLETE: Any = object()
 """What :meth:`Framer.next` gives when the bytes fed so far hold no further whole message."""
+
+LARGE: Any = object()
+"""What :meth:`Framer.next` gives for a message that :meth:`Framer.slices` is to decode."""
+
+SLICE_BYTES = 8 * 1024  # at most half a millisecond
 
 _HEAD_BYTES = 32  # more than an array header and two integers take
 
@@ -38,9 +45,12 @@ class Limits:
     max_in_flight : int
         Calls of one connection whose results are awaited; above it nothing more is read from it.
     max_in_flight_bytes : int
-        Bytes of the requests of such calls, above which likewise.
+        Bytes of the requests of such calls, and 64 for each container entry, above which likewise.
     max_unsent_bytes : int
         Unsent response bytes of one connection above which no further request of it is begun.
+    max_held_bytes : int
+        Bytes of half messages, awaited calls and unsent responses of all connections together, but
+        for the first 64 KiB of each; above it no more of them is taken on.
     max_connections : int
         Connections served at once; those above are told `Overloaded`.
     message_timeout_s : float
@@ -61,8 +71,9 @@ class Limits:
     max_items: int = 100_000
     max_response_bytes: int = 8 * 1024 * 1024
     max_in_flight: int = 64
-    max_in_flight_bytes: int = 16 * 1024 * 1024
+    max_in_flight_bytes: int = 2 * 1024 * 1024
     max_unsent_bytes: int = 256 * 1024
+    max_held_bytes: int = 64 * 1024 * 1024
     max_connections: int = 256
     message_timeout_s: float = 10.0
     call_timeout_s: float = 30.0
@@ -117,6 +128,8 @@ class Framer:
     ----------
     max_bytes, max_depth, max_items : int
         As in :class:`Limits`.
+    max_items_at_once : int
+        Container entries above which a message is :data:`LARGE`.
 
     Attributes
     ----------
@@ -124,11 +137,25 @@ class Framer:
         Length of the message that :meth:`next` gave last.
     """
 
-    def __init__(self, max_bytes: int, max_depth: int, max_items: int) -> None:
+    __slots__ = (
+        "_chunk",
+        "_large",
+        "_max_items_at_once",
+        "_partial",
+        "_scanner",
+        "_start",
+        "n_message_bytes",
+    )
+
+    def __init__(
+        self, max_bytes: int, max_depth: int, max_items: int, max_items_at_once: int = 2**63
+    ) -> None:
         self._scanner = Scanner(max_bytes, max_depth, max_items)
+        self._max_items_at_once = max_items_at_once
         self._chunk = b""
         self._start = 0
-        self._partial = bytearray()
+        self._partial: bytearray | None = None
+        self._large: bytes | bytearray | memoryview = b""
         self.n_message_bytes = 0
 
     @property
@@ -141,10 +168,25 @@ class Framer:
         """Whether bytes were fed that :meth:`next` has not looked at yet."""
         return self._start < len(self._chunk)
 
+    @property
+    def n_message_items(self) -> int:
+        """Container entries of the message that :meth:`next` gave last."""
+        return self._scanner.n_items
+
+    @property
+    def n_held_bytes(self) -> int:
+        """Length of the message that has not ended, or is :data:`LARGE`."""
+        return len(self._partial or self._large)
+
     def feed(self, data: bytes) -> None:
         """Take in the bytes that follow those fed before."""
         self._chunk = self._chunk[self._start :] + data if self.has_unread else data
         self._start = 0
+
+    def clear(self) -> None:
+        """Let go of all bytes; nothing may be fed any more."""
+        self._chunk, self._start = b"", 0
+        self._partial, self._large = None, b""
 
     def next(self) -> Any:
         """Give the next message, decoded.
@@ -152,7 +194,7 @@ class Framer:
         Returns
         -------
         object
-            The message, or ``INCOMPLETE``.
+            The message, or ``INCOMPLETE``, or ``LARGE``: then :meth:`slices` gives it.
 
         Raises
         ------
@@ -164,20 +206,24 @@ class Framer:
         """
         chunk, start = self._chunk, self._start
         if start == len(chunk):
+            if start:  # an idle connection keeps nothing of what it read last
+                self._chunk, self._start = b"", 0
             return INCOMPLETE
         try:
             end = self._scanner.feed(chunk, start)
         except FramingError as error:
             raise FramingLost(_explain(error)) from None
         if end == 0:
+            if self._partial is None:
+                self._partial = bytearray()
             self._partial += memoryview(chunk)[start:]
             self._chunk, self._start = b"", 0
             return INCOMPLETE
         self._start = end
         message: bytes | bytearray | memoryview
-        if self._partial:
+        if self._partial is not None:
             self._partial += memoryview(chunk)[start:end]
-            message, self._partial = self._partial, bytearray()
+            message, self._partial = self._partial, None
         elif start == 0 and end == len(chunk):
             message = chunk
         else:
@@ -185,10 +231,42 @@ class Framer:
         self.n_message_bytes = len(message)
         if self._scanner.extension:
             raise Undecodable(*_peek(message), "extension types are not accepted")
+        # Each entry takes a byte, so that most messages are not asked how many they have.
+        if len(message) > self._max_items_at_once < self._scanner.n_items:
+            self._large = message
+            return LARGE
         try:
             return msgpack.unpackb(message, raw=False, strict_map_key=True)
         except (ValueError, TypeError) as error:
             raise Undecodable(*_peek(message), str(error)) from None
+
+    def slices(self) -> Iterator[Any]:
+        """Decode the message that is ``LARGE``, :data:`SLICE_BYTES` of it at a time.
+
+        Yields
+        ------
+        object
+            ``INCOMPLETE`` after each slice but the last, and then the message.
+
+        Raises
+        ------
+        Undecodable
+            As in :meth:`next`.
+        """
+        message, self._large = self._large, b""
+        unpacker = msgpack.Unpacker(
+            raw=False, strict_map_key=True, max_buffer_size=len(message) + SLICE_BYTES
+        )
+        for start in range(0, len(message), SLICE_BYTES):
+            unpacker.feed(message[start : start + SLICE_BYTES])
+            try:
+                decoded = unpacker.unpack()
+            except msgpack.OutOfData:
+                yield INCOMPLETE
+            except (ValueError, TypeError) as error:
+                raise Undecodable(*_peek(message), str(error)) from None
+            else:
+                yield decoded
 
 
 def _explain(error: FramingError) -> BrainError:

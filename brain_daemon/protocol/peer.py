@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, by the kernel's word.
+"""Who is at the other end of a Unix socket, and whether anybody still is, by the kernel's word.
 
 Here: reading credentials. Not here: what they are allowed (``policy``).
 Layer: protocol, a leaf.
@@ -7,6 +7,7 @@ Layer: protocol, a leaf.
 import ctypes
 import errno
 import os
+import select
 import socket
 import struct
 
@@ -36,6 +37,13 @@ def read_peer(sock: socket.socket) -> PeerCredentials:
             raise
         raw = _read_many_groups(sock.fileno())
     return PeerCredentials(pid, uid, gid, struct.unpack(f"{len(raw) // 4}I", raw))
+
+
+def has_hung_up(sock: socket.socket) -> bool:
+    """Tell whether the peer has closed both halves, not only the one it wrote to."""
+    poll = select.poll()
+    poll.register(sock.fileno(), 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _read_many_groups(descriptor: int) -> bytes:

@@ -15,8 +15,9 @@ from typing import Any
 from brain_daemon.calls import request_id
 from brain_daemon.errors import BrainError, InternalError, Overloaded, TooLarge, to_wire
 from brain_daemon.model import PeerCredentials
-from brain_daemon.protocol.connection import Connection
+from brain_daemon.protocol.connection import ALLOWANCE_BYTES, Connection
 from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.lane import Lane
 from brain_daemon.protocol.messages import Encoder
 from brain_daemon.protocol.peer import read_peer
 from brain_daemon.protocol.traffic import Traffic
@@ -48,7 +49,8 @@ class Server:
     dispatch : callable
         Carries out one call, on the event loop. A notification must not write. A coroutine is
         run as a task, and a task is cancelled when its deadline passes or its client goes; another
-        future is only awaited, never cancelled, since others may resolve it.
+        future is only awaited, never cancelled, since others may resolve it. What is `Deferred` is
+        begun a few at a time for one connection, and not while its client does not read.
     authenticate : callable
         Called once per connection, and again by :meth:`readmit`.
     limits : Limits
@@ -74,8 +76,11 @@ class Server:
         self.limits = limits or Limits()
         self.authenticate = authenticate
         self.leave = leave
+        self.lane = Lane()
+        self.n_held_bytes = 0
         self._encoder = Encoder()
         self._connections: set[Connection] = set()
+        self._watched: set[Connection] = set()  # those that have a deadline
         self._listeners: list[asyncio.Server] = []
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._drained: asyncio.Future[None] | None = None
@@ -135,8 +140,6 @@ class Server:
         """Register a connection and give its peer; raises the reason to refuse it."""
         n_others = len(self._connections)
         self._connections.add(connection)
-        if self._sweep_timer is None:
-            self._schedule_sweep()
         if self._drained is not None or n_others >= self.limits.max_connections + _MAX_REFUSED:
             connection.abort()
         if n_others >= self.limits.max_connections:
@@ -150,12 +153,33 @@ class Server:
     def release(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
         self._connections.discard(connection)
-        if not self._connections:
-            if self._sweep_timer is not None:
-                self._sweep_timer.cancel()
-                self._sweep_timer = None
-            if self._drained is not None and not self._drained.done():
-                self._drained.set_result(None)
+        self._watched.discard(connection)
+        self.lane.leave(connection)
+        if not self._watched and self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+            self._sweep_timer = None
+        if not self._connections and self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def watch(self, connection: Connection) -> None:
+        """Sweep a connection until it has no deadline any more: of many, most are idle."""
+        self._watched.add(connection)
+        if self._sweep_timer is None:
+            self._schedule_sweep()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all connections together hold as much as they may."""
+        return self.n_held_bytes >= self.limits.max_held_bytes
+
+    def overload(self) -> Overloaded:
+        """Make the error that says so."""
+        return Overloaded(
+            f"all connections together hold {self.n_held_bytes} bytes of half messages, requests "
+            f"and unread answers, limit {self.limits.max_held_bytes}; try again later, or have "
+            "max_held_bytes raised",
+            retry_after_ms=RETRY_AFTER_MS,
+        )
 
     def response(self, connection: int, msgid: int | None, result: Any) -> bytes:
         """Encode a result; one that cannot be sent becomes the error that says why."""
@@ -172,6 +196,8 @@ class Server:
                     "ask for less at once"
                 ),
             )
+        if len(data) > ALLOWANCE_BYTES and self.is_full:
+            return self.failure(connection, msgid, self.overload())
         return data
 
     def failure(self, connection: int, msgid: int | None, error: BaseException) -> bytes:
@@ -208,7 +234,10 @@ class Server:
         self._sweep_timer = asyncio.get_running_loop().call_later(delay_s, self._sweep)
 
     def _sweep(self) -> None:
-        self._schedule_sweep()
         now = monotonic()
-        for connection in list(self._connections):
-            connection.sweep(now)
+        for connection in list(self._watched):
+            if not connection.sweep(now):
+                self._watched.discard(connection)
+        self._sweep_timer = None
+        if self._watched:
+            self._schedule_sweep()

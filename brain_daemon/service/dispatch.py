@@ -22,6 +22,7 @@ from brain_daemon.errors import BadRequest, BrainError, Forbidden, NotFound, Ove
 from brain_daemon.model import Principal
 from brain_daemon.params import decode
 from brain_daemon.policy.rules import ANYONE
+from brain_daemon.protocol.awaited import Deferred
 from brain_daemon.protocol.messages import PROTOCOL_VERSION
 from brain_daemon.service import (
     admin,
@@ -151,7 +152,9 @@ class Dispatcher:
         if is_heavy or operation.writes:
             self._check_in_flight(principal)
         if is_heavy:
-            return self._run_on_thread(operation, decoded, principal)
+            call = self._run_on_thread(operation, decoded, principal)
+            # What writes is not put off, so that many of them share a commit.
+            return asyncio.ensure_future(call) if operation.writes else call
         result = self._run(operation, decoded, principal)
         return self._submit(result) if isinstance(result, _Job) else result
 
@@ -224,27 +227,43 @@ class Dispatcher:
 
     def _watched(
         self, method: str, started: int, result: Awaitable[Any], principal: Principal
-    ) -> asyncio.Future[Any]:
-        """Count a call until it ends, however it ends; a coroutine becomes a task for that."""
-        future = asyncio.ensure_future(result)
+    ) -> asyncio.Future[Any] | Deferred:
+        """Count a call until it ends, however it ends; a coroutine is not begun yet."""
+        context = contextvars.copy_context()  # what is begun later still is this call
         is_bounded = principal.quota.in_flight is not None
         self._memory.metrics.in_flight += 1
         if is_bounded:
             self._in_flight[principal.name] += 1
 
-        def end(future: asyncio.Future[Any]) -> None:
+        def note(result: Any, error: BaseException | None) -> None:
             self._memory.metrics.in_flight -= 1
             if is_bounded:
                 self._uncount(principal.name)
-            if future.cancelled():
-                self._note_end(method, started, None, asyncio.CancelledError())
-            elif (error := future.exception()) is not None:
-                self._note_end(method, started, None, error)
-            else:
-                self._note_end(method, started, future.result(), None)
+            self._note_end(method, started, result, error)
 
-        future.add_done_callback(end)
-        return future
+        def end(future: asyncio.Future[Any]) -> None:
+            if future.cancelled():
+                note(None, asyncio.CancelledError())
+            elif (error := future.exception()) is not None:
+                note(None, error)
+            else:
+                note(future.result(), None)
+
+        def watch(future: asyncio.Future[Any]) -> asyncio.Future[Any]:
+            future.add_done_callback(end, context=context)
+            return future
+
+        if not asyncio.iscoroutine(result):
+            return watch(asyncio.ensure_future(result))
+        coroutine = result
+
+        def drop() -> None:
+            coroutine.close()
+            context.run(note, None, asyncio.CancelledError())
+
+        return Deferred(
+            lambda: watch(asyncio.get_running_loop().create_task(coroutine, context=context)), drop
+        )
 
     def _uncount(self, name: str) -> None:
         self._in_flight[name] -= 1

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import uvloop
 
 from brain_daemon.errors import NotFound
 from brain_daemon.model import PeerCredentials
+from brain_daemon.protocol.awaited import Deferred
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.server import Server
 
@@ -42,6 +43,7 @@ class Serving:
         self.calls: list[tuple[str, bool]] = []
         self.cancelled: list[str] = []
         self.held: list[asyncio.Future[Any]] = []
+        self.n_begun = 0
         self.loop: asyncio.AbstractEventLoop
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: uvloop.run(self._run()))
@@ -121,6 +123,10 @@ class Serving:
             case "hold":
                 self.held.append(self.loop.create_future())
                 return self.held[-1]
+            case "begin":
+                return self._deferred(self._begin())
+            case "bytes_later":
+                return self._deferred(self._bytes_later(params))
             case "task":
                 return self.loop.create_task(self._task())
             case "fail":
@@ -130,6 +136,19 @@ class Serving:
             case "unsendable":
                 return {"n": 2**70}
         raise NotFound(f"there is no method {method}")
+
+    def _deferred(self, work: Coroutine[Any, Any, Any]) -> Deferred:
+        return Deferred(lambda: self.loop.create_task(work), work.close)
+
+    async def _begin(self) -> Any:
+        """A held call that shows when it is begun."""
+        self.held.append(self.loop.create_future())
+        return await self.held[-1]
+
+    async def _bytes_later(self, params: dict[str, Any]) -> bytes:
+        self.n_begun += 1
+        await asyncio.sleep(0)
+        return b"x" * params["n"]
 
     async def _task(self) -> None:
         try:

@@ -10,8 +10,9 @@ from typing import Any
 import msgpack
 import pytest
 
+from brain_daemon.protocol import connection
 from brain_daemon.protocol.framing import Limits
-from tests.protocol.serving import Serving, answers, request, wait_until
+from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 LIMITS = Limits(max_message_bytes=1 << 20, max_in_flight=4, max_unsent_bytes=64 * 1024)
 SHORT = Limits(message_timeout_s=0.1, call_timeout_s=0.1, write_timeout_s=0.1)
@@ -116,7 +117,10 @@ def test_half_a_message_then_close(limited: Serving) -> None:
     wait_until(lambda: limited.server.n_connections == 0)
 
 
-def test_what_a_read_brought_is_answered_in_order_with_one_write(limited: Serving) -> None:
+def test_what_a_read_brought_is_answered_in_order_with_one_write(
+    limited: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "TURN_S", TIMEOUT_S)  # however busy the machine is
     with limited.connect() as sock:
         sock.sendall(b"".join(request(i, "echo", {"i": i}) for i in range(200)))
         first = sock.recv(1 << 20, socket.MSG_PEEK)
@@ -251,16 +255,50 @@ def test_a_client_that_never_reads_is_read_no_further(limited: Serving) -> None:
         assert answers(sock, 50)[-1][3] == b"x" * 5000
 
 
-def test_finished_calls_wait_for_a_client_that_does_not_read(limited: Serving) -> None:
-    with limited.connect() as sock:
-        sock.sendall(b"".join(request(i, "hold") for i in range(4)))
-        wait_until(lambda: len(limited.held) == 4)
-        for i in range(4):
-            limited.resolve(i, b"x" * 1_000_000)
-        assert limited.pings()
-        (connection,) = [c for c in limited.server._connections if c._calls]
-        assert connection._transport.get_write_buffer_size() < 2_000_000
-        assert [len(result) for _, _, _, result in answers(sock, 4)] == [1_000_000] * 4
+def test_deferred_calls_are_begun_only_while_their_peer_reads(tmp_path: Path) -> None:
+    with Serving(tmp_path / "s", Limits(max_in_flight=50)) as serving, serving.connect() as sock:
+        sock.sendall(b"".join(request(i, "bytes_later", {"n": 1_000_000}) for i in range(20)))
+        wait_until(lambda: serving.calls.count(("bytes_later", False)) == 20)
+        for _ in range(10):
+            assert serving.pings()
+        assert serving.n_begun <= 2
+        assert serving.server.n_held_bytes < 2_000_000
+        assert [len(result) for _, _, _, result in answers(sock, 20)] == [1_000_000] * 20
+        assert serving.n_begun == 20
+
+
+def test_few_deferred_calls_of_a_connection_run_at_once(serving: Serving) -> None:
+    with serving.connect() as sock, serving.connect() as other:
+        sock.sendall(b"".join(request(i, "begin") for i in range(5)) + request(9, "ping"))
+        assert answers(sock, 1) == [[1, 9, None, "pong"]]
+        assert serving.pings()
+        assert len(serving.held) == 2
+        other.sendall(request(7, "begin"))
+        wait_until(lambda: len(serving.held) == 3)
+        serving.resolve(1, "b")
+        assert answers(sock, 1) == [[1, 1, None, "b"]]
+        wait_until(lambda: len(serving.held) == 4)
+
+
+def test_calls_that_were_never_begun_have_their_deadline(impatient: Serving) -> None:
+    with impatient.connect() as sock:
+        sock.sendall(b"".join(request(i, "begin") for i in range(5)))
+        found = answers(sock, 5)
+        assert {(msgid, error["code"]) for _, msgid, error, _ in found} == {
+            (i, "deadline_exceeded") for i in range(5)
+        }
+        sock.sendall(request(9, "later", {"x": 1}))
+        assert answers(sock, 1) == [[1, 9, None, {"x": 1}]]
+
+
+def test_calls_that_were_never_begun_end_with_their_client(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(b"".join(request(i, "begin") for i in range(5)))
+        wait_until(lambda: len(serving.held) == 2)
+    wait_until(lambda: serving.server.n_connections == 0)
+    wait_until(lambda: all(future.cancelled() for future in serving.held))
+    assert serving.pings()
+    assert len(serving.held) == 2
 
 
 def test_a_client_that_never_reads_is_cut_off_in_the_end(impatient: Serving) -> None:

@@ -1,8 +1,19 @@
+import sys
+from typing import Any
+
 import msgpack
 import pytest
 
 from brain_daemon.errors import BadRequest, TooLarge
-from brain_daemon.protocol.framing import INCOMPLETE, Framer, FramingLost, Limits, Undecodable
+from brain_daemon.protocol.framing import (
+    INCOMPLETE,
+    LARGE,
+    SLICE_BYTES,
+    Framer,
+    FramingLost,
+    Limits,
+    Undecodable,
+)
 
 
 def framer(**changed: int) -> Framer:
@@ -113,3 +124,33 @@ def test_a_dribbled_message_costs_linear_time() -> None:
 def test_limits_must_be_positive(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         Limits(**{name: 0})
+
+
+def sliced(cut: Framer) -> Any:
+    *incomplete, message = cut.slices()
+    assert all(piece is INCOMPLETE for piece in incomplete)
+    return message, len(incomplete)
+
+
+def test_a_message_of_many_entries_is_decoded_in_slices() -> None:
+    cut = framer(max_items_at_once=100)
+    small, large = [0] * 100, [[i] for i in range(20_000)]
+    cut.feed(msgpack.packb(small) + msgpack.packb(large) + msgpack.packb("next"))
+    assert cut.next() == small
+    assert cut.next() is LARGE
+    assert cut.n_message_items == 40_000
+    assert cut.n_held_bytes == cut.n_message_bytes == len(msgpack.packb(large))
+    assert sliced(cut) == (large, (len(msgpack.packb(large)) - 1) // SLICE_BYTES)
+    assert cut.n_held_bytes == 0
+    assert cut.next() == "next"
+
+
+def test_an_idle_framer_keeps_no_bytes() -> None:
+    cut = framer()
+    data = msgpack.packb("x" * 100_000)
+    fed = data + b"\x01"
+    n_before = sys.getrefcount(fed)
+    cut.feed(fed)
+    assert [cut.next(), cut.next()] == ["x" * 100_000, 1]
+    assert cut.next() is INCOMPLETE
+    assert sys.getrefcount(fed) == n_before

@@ -10,10 +10,11 @@ from typing import Any
 import apsw
 import pytest
 
-from brain_daemon import config
+from brain_daemon import calls, config
 from brain_daemon.errors import BadRequest, Forbidden, StoreDegraded
 from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ROLES
+from brain_daemon.protocol.awaited import Deferred
 from brain_daemon.service import dispatch
 from brain_daemon.service.memory import Memory
 
@@ -51,6 +52,30 @@ def test_long_reads_do_not_hold_up_a_long_write(
         assert not any(check.done() for check in checks)
         release.set()
         assert await asyncio.gather(*checks) == [True] * len(checks)
+
+    asyncio.run(scenario())
+
+
+def test_long_reads_wait_to_be_begun_and_long_writes_do_not(
+    dispatcher: dispatch.Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def named(*_: Any) -> list[str]:
+        call = calls.current.get()
+        assert call is not None
+        return [call.request]
+
+    substitute(monkeypatch, "stats", named)
+
+    async def scenario() -> None:
+        text = "the heron stands in the reeds. " * 2000
+        write = dispatcher("remember", {"text": text}, CALLER, False)
+        assert isinstance(write, asyncio.Task)
+        token = calls.current.set(calls.Call(7, 3))
+        read = dispatcher("stats", {}, CALLER, False)
+        calls.current.reset(token)
+        assert isinstance(read, Deferred)
+        assert await read.begin() == ["7-3"]  # begun later, it is still that call
+        assert (await write)["created"]
 
     asyncio.run(scenario())
 

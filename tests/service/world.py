@@ -32,9 +32,7 @@ class World:
 
         async def answered() -> Any:
             result = self._dispatcher(method, params, principal, False)
-            return (
-                await result if asyncio.isfuture(result) or asyncio.iscoroutine(result) else result
-            )
+            return await result if hasattr(result, "__await__") else result
 
         return self._loop.run_until_complete(answered())
 
