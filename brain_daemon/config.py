@@ -70,6 +70,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("drain_timeout_ms", 10_000, "How long SIGTERM waits for open calls.", 0, 3.6e6),
     Setting("write_batch", 256, "Most writes in one commit.", 1, 10_000),
     Setting("write_queue", 4096, "Writes that may wait before overloaded is answered.", 1, 1e6),
+    Setting("max_chunks", 0, "Chunks in the store before new ones are refused; 0: any.", 0, 1e9),
+    Setting("max_store_bytes", 0, "Bytes of the store, likewise; 0: any number.", 0, 1 << 50),
     Setting(
         "screening_policy",
         "quarantine",

@@ -56,6 +56,12 @@ class QuotaExceeded(BrainError):
     code = "quota_exceeded"
 
 
+class CapacityExceeded(BrainError):
+    """The store holds as much as its settings allow; reading and forgetting go on."""
+
+    code = "capacity_exceeded"
+
+
 class Overloaded(BrainError):
     """The queue is full; ``detail["retry_after_ms"]`` says when to try again."""
 

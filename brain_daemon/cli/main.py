@@ -35,8 +35,10 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Look at the daemon": {
         "status": "admin",
+        "top": "top",
         "stats": "admin",
         "health": "admin",
+        "metrics": "metrics",
         "doctor": "doctor",
         "ping": "admin",
         "hello": "admin",

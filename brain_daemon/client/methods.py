@@ -21,6 +21,7 @@ REPEATABLE = frozenset(
         "graph.traverse",
         "health",
         "hello",
+        "metrics",
         "multi_get",
         "ping",
         "quarantine.history",
@@ -149,6 +150,10 @@ class Methods(ABC):
     def health(self, **params: Any) -> Any:
         """Ask what is wrong, if anything."""
         return self.call("health", **params)
+
+    def metrics(self) -> Any:
+        """Ask for all figures, as Prometheus' text format in ``text``."""
+        return self.call("metrics")
 
     def config(self) -> Any:
         """Ask for the effective settings."""

@@ -45,7 +45,9 @@ class Engine:
         self.metrics = Metrics()
         # Without a readable configuration nobody knows who else may be told what is wrong.
         self.admission = Admission(Policy.of_own_user(), lambda: load_policy(self.settings))
-        self.dispatch: Dispatcher | Degraded = Degraded(StoreDegraded("the store is not open yet"))
+        self.dispatch: Dispatcher | Degraded = Degraded(
+            StoreDegraded("the store is not open yet"), self.metrics
+        )
 
     @property
     def failure(self) -> str | None:
@@ -70,6 +72,7 @@ class Engine:
             self.admission.replace(Policy.closed(error.message))
             raise
         self.admission.replace(policy)
+        self.admission.reload_failure = None
         with ExitStack() as resources:
             resources.callback(lock_store(settings).release)
             memory = Memory(settings, self.admission, self.metrics)
@@ -95,7 +98,7 @@ class Engine:
                 log.exception("could not open the store")
             elif reason.message != self.failure:
                 log.error("degraded: %s", reason.message)
-            self.dispatch = Degraded(reason)
+            self.dispatch = Degraded(reason, self.metrics)
 
     def reload(self) -> list[str]:
         """Take over changed configuration and policy; without a store, try to open it instead.
@@ -115,7 +118,11 @@ class Engine:
         if self.memory is None:
             self.open_or_degrade()
             return []
-        settings, pending = self.read_settings().taken_over_by(self.settings)
+        try:
+            settings, pending = self.read_settings().taken_over_by(self.settings)
+        except BrainError as error:
+            self.admission.reload_failure = error.message
+            raise
         self.admission.reload(load=lambda: load_policy(settings))
         self.settings = self.memory.settings = settings
         return pending

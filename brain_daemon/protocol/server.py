@@ -153,6 +153,7 @@ class Server:
     def release(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
         self._connections.discard(connection)
+        self.traffic.closed += 1
         self._watched.discard(connection)
         self.lane.leave(connection)
         if not self._watched and self._sweep_timer is not None:

@@ -1,6 +1,5 @@
-"""Operations about the daemon and its store: identity, figures, health, maintenance."""
+"""Operations about the daemon and its store: identity, figures, maintenance."""
 
-import os
 import resource
 import time
 from dataclasses import asdict
@@ -16,24 +15,19 @@ from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ANYONE
 from brain_daemon.service import rebuild
 from brain_daemon.service.admission import told
+from brain_daemon.service.gauges import log_path, resident_bytes, size
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import NoParams, Operation, always
 from brain_daemon.service.writer import ExclusiveJob
 from brain_daemon.store import backup as store_backup
-from brain_daemon.store import checksums, maintenance, usage
+from brain_daemon.store import maintenance, usage
 from brain_daemon.text.analyzer import ANALYZER_VERSION
-
-LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
 
 
 class BackupParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: str
     overwrite: bool = False
     recipient: str | None = None
-
-
-class HealthParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    deep: bool = False
 
 
 def ping(memory: Memory, params: NoParams, principal: Principal) -> str:
@@ -75,9 +69,9 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
         "generation": snapshot.generation,
         "commits": memory.writer.commits,
         "store": str(memory.directory),
-        "store_bytes": _size(memory.database),
-        "wal_bytes": _size(_log(memory)),
-        "rss_bytes": _resident_bytes(),
+        "store_bytes": size(memory.database),
+        "wal_bytes": size(log_path(memory)),
+        "rss_bytes": resident_bytes(),
         "cpu_s": spent.ru_utime + spent.ru_stime,
         "uptime_s": time.monotonic() - memory.metrics.started_at,
         "model": {
@@ -86,39 +80,6 @@ def stats(memory: Memory, params: NoParams, principal: Principal) -> dict[str, A
             "fingerprint": memory.model.fingerprint,
         },
         "analyzer": {"version": ANALYZER_VERSION, "language": memory.settings["language"]},
-    }
-
-
-def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[str, Any]:
-    """Is everything in order; ``deep`` also checks every page and all three indexes."""
-    writer = memory.writer
-    reasons: list[str] = []
-    if params.deep:
-        memory.check_log()
-    if not writer.is_alive():
-        reasons.append("the writer thread has ended: restart the daemon")
-    if writer.failure is not None:
-        reasons.append(f"the store takes no writes: {writer.failure}")
-    if memory.audit.failure is not None:
-        reasons.append(memory.audit.failure)
-    if params.deep:
-        damage = checksums.check_in_use(memory.database).findings
-        reasons += damage + maintenance.integrity_findings(memory.reader())
-    if not memory.reserve.is_held:
-        reasons.append(
-            "the store's disk is full, so only forgetting is accepted: free some space, and "
-            "writing goes on"
-        )
-    space = os.statvfs(memory.directory)
-    free_bytes = space.f_bavail * space.f_frsize
-    if free_bytes < LOW_SPACE_BYTES:
-        reasons.append(f"{free_bytes >> 20} MiB are left on the store's disk: free some space")
-    return {
-        "status": "degraded" if reasons else "ok",
-        "reasons": reasons,
-        "deep": params.deep,
-        "free_bytes": free_bytes,
-        "pid": os.getpid(),
     }
 
 
@@ -155,9 +116,9 @@ def compact(memory: Memory, params: NoParams, principal: Principal) -> Exclusive
     """Give freed space back and overwrite what was forgotten, in the file and the WAL."""
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
-        before = _size(memory.database) + _size(_log(memory))
+        before = size(memory.database) + size(log_path(memory))
         maintenance.compact(connection)
-        after = _size(memory.database) + _size(_log(memory))
+        after = size(memory.database) + size(log_path(memory))
         return {"before_bytes": before, "after_bytes": after}
 
     return ExclusiveJob(run)
@@ -177,28 +138,11 @@ def backup(memory: Memory, params: BackupParams, principal: Principal) -> dict[s
     )
 
 
-def _log(memory: Memory) -> Path:
-    return memory.database.with_name(memory.database.name + "-wal")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _resident_bytes() -> int:
-    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    return int(fields[1]) * resource.getpagesize()
-
-
 OPERATIONS = (
     Operation("ping", NoParams, ping, ANYONE),
     Operation("whoami", NoParams, whoami, ANYONE),
     Operation("policy.reload", NoParams, reload_policy, "admin", writes=True),
     Operation("stats", NoParams, stats, "operator", heavy=always),  # counts whole tables
-    Operation("health", HealthParams, health, "operator", heavy=lambda memory, p: p.deep),
     Operation("config", NoParams, settings, "operator"),
     Operation("reindex", NoParams, reindex, "admin", writes=True, audited=True),
     Operation("compact", NoParams, compact, "operator", writes=True, audited=True),

@@ -31,6 +31,8 @@ class Admission:
     ----------
     audit : AuditLog or None
         Is told of refusals and reloads; None as long as no store is open.
+    reload_failure : str or None
+        Why the last reload changed nothing, if it did not.
     readmit : callable
         Called after a reload; the composition root lets it judge all open connections anew.
     """
@@ -38,6 +40,7 @@ class Admission:
     def __init__(self, policy: Policy, load: Callable[[], Policy] = Policy.of_own_user) -> None:
         self.policy = policy
         self.audit: AuditLog | None = None
+        self.reload_failure: str | None = None
         self.readmit: Callable[[], None] = lambda: None
         self._load = load
         self._connections: Counter[str] = Counter()
@@ -115,9 +118,11 @@ class Admission:
                     "to serve its own user only"
                 )
         except BrainError as error:
+            self.reload_failure = error.message
             self._tell(step="failed", reason=error.message, **who)
             raise
         self._tell(step="done", **told(policy), **who)  # what cannot be told is not done
+        self.reload_failure = None
         self.replace(policy)
         log.info("the policy was reloaded: %s", policy.source or "none, the own user only")
         return policy

@@ -22,6 +22,7 @@ from brain_daemon.service.traces import Traces
 from brain_daemon.service.writer import Writer
 from brain_daemon.store import checksums, connection, failures, maintenance, schema
 from brain_daemon.store import log as write_ahead
+from brain_daemon.store.capacity import UNBOUNDED, Capacity
 from brain_daemon.store.reserve import Reserve
 from brain_daemon.text.analyzer import ANALYZER_VERSION, Analyzer
 
@@ -50,6 +51,7 @@ class Memory:
     ) -> None:
         self.settings = settings
         self.metrics = metrics or Metrics()
+        self.is_damaged = False
         self.directory: Path = settings.store_dir
         self.database = self.directory / connection.DATABASE_NAME
         self.analyzer = Analyzer(settings["language"])
@@ -112,6 +114,12 @@ class Memory:
             log.warning("%s", stale)
             rebuild.replace_terms(write_connection, self.reader(), self.analyzer)
 
+    @property
+    def capacity(self) -> Capacity:
+        """What the store may hold, by the settings of now."""
+        chunks, n_bytes = self.settings["max_chunks"], self.settings["max_store_bytes"]
+        return Capacity(chunks, n_bytes) if chunks or n_bytes else UNBOUNDED
+
     def reader(self) -> apsw.Connection:
         """This thread's own read connection."""
         try:
@@ -125,6 +133,7 @@ class Memory:
         if self.writer.failure is None:
             log.error("%s", what)
             self.writer.failure = what
+            self.is_damaged = True
 
     def check_log(self) -> bool:
         """Tell whether the log is sound; if it is damaged, take no more writes."""

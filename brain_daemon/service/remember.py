@@ -169,7 +169,12 @@ def _put(
             same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
             return _put_record(document, same) | {"near_duplicates": near, "echo_of": echo.id}, []
         put = documents.put(
-            connection, document, writer, now_us(), quota_bytes=principal.quota.bytes
+            connection,
+            document,
+            writer,
+            now_us(),
+            quota_bytes=principal.quota.bytes,
+            capacity=memory.capacity,
         )
         changes = [] if put.unchanged else [Change.put(document, put)]
         record = _put_record(document, put)

@@ -127,6 +127,7 @@ def import_records(memory: Memory, params: ImportParams, principal: Principal) -
                 msgspec.structs.asdict(record.writer),
                 parse_us(record.stored_at, "stored_at"),
                 first_revision=record.revision,
+                capacity=memory.capacity,
             )
             counts["unchanged" if put.unchanged else "created" if put.created else "updated"] += 1
             if not put.unchanged:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 import apsw
@@ -21,6 +21,7 @@ import apsw
 from brain_daemon import heap
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
+from brain_daemon.service.metrics import DURATIONS_NS, SIZES, Histogram
 from brain_daemon.store import failures, maintenance
 from brain_daemon.store import log as write_ahead
 from brain_daemon.store.reserve import Reserve
@@ -80,6 +81,18 @@ class Writer(threading.Thread):
         Called at the end of each transaction; one that raises keeps it from being committed.
     max_batch, max_waiting : int
         Writes in one commit; writes that may wait before `Overloaded` is raised.
+
+    Attributes
+    ----------
+    failure : str or None
+        Once it is set, no write is accepted again.
+    refusal : apsw.Error or None
+        Why the last transaction was refused, where the disk was full or read-only.
+    commits : int
+        Those that wrote anything; ``commit_ns``, ``commit_writes`` and ``commit_chunks`` say how
+        long they took, and how many writes and added and removed chunks were in each.
+    log_moves, log_move_failures : int
+        How often the write-ahead log was moved into the file, and could not be.
     """
 
     def __init__(
@@ -93,8 +106,14 @@ class Writer(threading.Thread):
         max_waiting: int,
     ) -> None:
         super().__init__(name="brain-writer", daemon=True)
-        self.failure: str | None = None  # once set, no write is accepted again
+        self.failure: str | None = None
+        self.refusal: apsw.Error | None = None
         self.commits = 0
+        self.commit_ns = Histogram(DURATIONS_NS)
+        self.commit_writes = Histogram(SIZES)
+        self.commit_chunks = Histogram(SIZES)
+        self.log_moves = 0
+        self.log_move_failures = 0
         self._connection = connection
         self._reserve = reserve
         self._publish = publish
@@ -137,6 +156,11 @@ class Writer(threading.Thread):
         self._n_waiting += 1
         future.add_done_callback(self._note_done)
         return future
+
+    @property
+    def n_waiting(self) -> int:
+        """Writes that are not answered yet."""
+        return self._n_waiting
 
     def stop(self) -> None:
         """Finish what waits, then end the thread and close its connection."""
@@ -208,7 +232,9 @@ class Writer(threading.Thread):
             if n_moved < n_pages:  # a reader needs the others
                 self._note_log(self._connection, "main", n_pages)
             self._left_holes |= n_pages >= LOG_PAGES
+            self.log_moves += 1
         except Exception as error:
+            self.log_move_failures += 1
             self._abandon(self._reserve.explain(error))
 
     def _verify_log(self) -> None:
@@ -221,7 +247,9 @@ class Writer(threading.Thread):
         try:
             self._verify_log()
             maintenance.checkpoint(self._connection)
+            self.log_moves += 1
         except Exception as error:
+            self.log_move_failures += 1
             self._abandon(self._reserve.explain(error))
 
     def _batches(self, waiting: list[_Waiting]) -> Iterator[list[_Waiting]]:
@@ -275,9 +303,11 @@ class Writer(threading.Thread):
         except Exception as caught:
             error = self._reserve.explain(caught)
             self._abandon(error)
+            self.refusal = error if isinstance(error, failures.OF_THE_DISK) else None
             for waiting in batch:
                 waiting.error = waiting.error or failures.translate(error)
         else:
+            self.refusal = None
             if changes:
                 self._follow(batch, changes)
 
@@ -298,12 +328,18 @@ class Writer(threading.Thread):
         self, batch: list[_Waiting], apply: Callable[[_Waiting], Sequence[Change]]
     ) -> list[Change]:
         connection = self._connection
+        started = perf_counter_ns()
         n_before = connection.total_changes()
         connection.execute("BEGIN IMMEDIATE")
         changes = [change for waiting in batch for change in apply(waiting)]
         self._before_commit()
         connection.execute("COMMIT")
-        self.commits += connection.total_changes() != n_before  # else nothing was written
+        if connection.total_changes() != n_before:  # else nothing was written
+            self.commits += 1
+            self.commit_ns.observe(perf_counter_ns() - started)
+            self.commit_writes.observe(sum(waiting.error is None for waiting in batch))
+            n_chunks = sum(len(c.chunk_ids) + len(c.removed_chunk_ids) for c in changes)
+            self.commit_chunks.observe(n_chunks)
         return changes
 
     def _apply(self, waiting: _Waiting) -> Sequence[Change]:

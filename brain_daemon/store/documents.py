@@ -14,6 +14,7 @@ import apsw
 
 from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
 from brain_daemon.store import copies, fulltext, graph, usage, vectors
+from brain_daemon.store.capacity import UNBOUNDED, Capacity
 
 FORGOTTEN_HASH = bytes(32)  # of a document that lost a chunk: no text has it
 
@@ -67,6 +68,7 @@ def put(
     stored_at_us: int,
     first_revision: int = 1,
     quota_bytes: int | None = None,
+    capacity: Capacity = UNBOUNDED,
 ) -> PutResult:
     """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
 
@@ -88,6 +90,8 @@ def put(
         Of a new document; an import carries on the count.
     quota_bytes : int, optional
         What its owner may have stored at most, as `usage.charge` counts.
+    capacity : Capacity, optional
+        What the store may hold at most.
 
     Returns
     -------
@@ -100,6 +104,8 @@ def put(
         The document has no chunk, or a vector is not int8; before anything was written.
     QuotaExceeded
         Its owner would have more stored than ``quota_bytes``; before anything was written.
+    CapacityExceeded
+        The store would hold more than ``capacity``; before anything was written.
     """
     if not document.chunks:
         raise ValueError("a document without chunks is not stored")
@@ -130,6 +136,9 @@ def put(
     added = n_bytes - (found[6] if found else 0)
     if quota_bytes is not None:
         usage.check(conn, tags.owner, added, quota_bytes)
+    if capacity is not UNBOUNDED:
+        n_before = len(_chunk_ids(conn, found[0])) if found else 0
+        capacity.check(conn, len(document.chunks) - n_before, added)
     row = _row(document, writer, stored_at_us, n_bytes)
     removed: list[int] = []
     touched: list[int] = []

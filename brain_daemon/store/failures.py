@@ -11,6 +11,9 @@ from brain_daemon.errors import StoreDegraded
 UNSOUND = (apsw.IOError, apsw.CorruptError, apsw.NotADBError)
 """After these a connection's view of the file proves nothing any more."""
 
+OF_THE_DISK = (apsw.FullError, apsw.ReadOnlyError)
+"""These pass when there is room again, or the file system is writable."""
+
 _UNLIKE_WRITTEN = (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS)
 OUT_OF_MEMORY = (apsw.NoMemError, MemoryError)
 FAILURES = (apsw.Error, MemoryError)

@@ -56,12 +56,16 @@ class Reserve:
         """
         if getattr(error, "extendedresult", 0) not in _OF_A_WRITE:
             return error
-        match self._allocate(self._path.with_name("probe"), _PROBE_BYTES, keep=False):
+        match self.probe():
             case errno.ENOSPC | errno.EDQUOT:
                 return apsw.FullError(str(error))
             case errno.EROFS:
                 return apsw.ReadOnlyError(str(error))
         return error
+
+    def probe(self) -> int:
+        """Try whether the disk takes a small file now; 0, or the errno of why it does not."""
+        return self._allocate(self._path.with_name("probe"), _PROBE_BYTES, keep=False)
 
     def _allocate(self, path: Path, size: int, *, keep: bool = True) -> int:
         """Make a file of ``size`` bytes; 0, or why it could not be (nothing of it is left then)."""

@@ -141,6 +141,9 @@ def test_writes_resume_when_the_disk_takes_them_again(
         with pytest.raises(StoreDegraded, match=words):
             client.remember("refused", uri="refused")
         assert client.recall("lighthouse")["hits"]
+        health = client.call("health")  # statvfs shows neither a quota nor what is injected here
+        assert health["codes"] == ["read_only" if words == "read-only" else "disk_full"]
+    assert client.call("health")["status"] == "ok"  # the disk was asked, and takes writes again
     assert client.remember("accepted", uri="accepted")["created"]
     health = client.call("health", deep=True)
     assert (health["status"], health["reasons"]) == ("ok", [])
