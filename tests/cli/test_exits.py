@@ -20,6 +20,7 @@ def test_each_exit_code_has_a_meaning() -> None:
         ("forbidden", 5),
         ("too_large", 4),
         ("quota_exceeded", 4),
+        ("capacity_exceeded", 4),
         ("overloaded", 6),
         ("deadline_exceeded", 6),
         ("store_degraded", 4),
