@@ -17,7 +17,9 @@ def test_every_setting_is_documented_with_its_default(setting: config.Setting) -
         line for line in DOCUMENT.read_text().splitlines() if line.startswith(f"| `{setting.name}`")
     ]
     default = setting.default
-    shown = str(default).lower() if isinstance(default, bool) else "(empty)" if default == "" else default
+    shown = str(default).lower() if isinstance(default, bool) else default
+    if default == "":
+        shown = "(empty)"
     if isinstance(default, float):
         shown = f"{default:g}"
     assert row == f"| `{setting.name}` | `{setting.variable}` | {shown} | {setting.help} |"

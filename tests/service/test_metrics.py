@@ -213,12 +213,13 @@ def test_slow_calls_and_those_in_flight(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(dispatch.OPERATIONS, "documents", operation)
 
     async def scenario() -> None:
-        waiting = [world._dispatcher("documents", {}, ALICE, False) for _ in range(3)]
+        *begun, dropped = [world._dispatcher("documents", {}, ALICE, False) for _ in range(3)]
+        waiting = [call.begin() for call in begun]
         during = parsed(world._dispatcher("metrics", {}, OPERATOR, False)["text"])
         assert sample(during, "brain_calls_in_flight") == 3
-        waiting[2].cancel()  # its client went away
+        dropped.drop()  # its client went away
         release.set()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.gather(*waiting)
 
     world._loop.run_until_complete(scenario())
     found = samples(world)
