@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 SourceKind = Literal["memory", "markdown", "structured", "manual", "vault"]
 SOURCE_KINDS: tuple[SourceKind, ...] = ("memory", "markdown", "structured", "manual", "vault")
@@ -15,8 +16,7 @@ SOURCE_KINDS: tuple[SourceKind, ...] = ("memory", "markdown", "structured", "man
 EntityKind = Literal["title", "span", "code", "tag", "link", "explicit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tags:
+class Tags(Struct, frozen=True):
     """What a writer says about a document; every chunk of it carries the same tags."""
 
     source: SourceKind = "memory"
@@ -91,8 +91,7 @@ class PreparedDocument:
     chunks: tuple[PreparedChunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk as the store gives it back."""
 
     id: int

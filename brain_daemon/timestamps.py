@@ -7,6 +7,7 @@ from functools import lru_cache
 from brain_daemon.errors import BadRequest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # its ISO form has no offset to cut off
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
@@ -45,8 +46,7 @@ def parse_us(value: object, name: str) -> int:
 @lru_cache(maxsize=1024)
 def format_us(stamp_us: int) -> str:
     """ISO 8601 in UTC with a ``Z``; microseconds only when there are any."""
-    text = (_EPOCH + timedelta(microseconds=stamp_us)).isoformat()
-    return text.removesuffix("+00:00") + "Z"
+    return (_NAIVE_EPOCH + timedelta(microseconds=stamp_us)).isoformat() + "Z"
 
 
 def _bad(value: object, name: str) -> BadRequest:

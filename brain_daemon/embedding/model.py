@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from math import fsum, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +158,8 @@ class StaticModel:
             summed = rows.astype(np.float64)
             if self._weights is not None:
                 summed *= self._weights[ids, None]
-            # Rounded once: the same bits on every machine.
-            length = sqrt(fsum(np.square(summed.sum(axis=0)).tolist()))
+            # One order: the same bits on every machine.
+            length = sqrt(np.square(summed.sum(axis=0)).cumsum()[-1])
             if len(self._lengths) >= _CACHED_LENGTHS:
                 self._lengths.clear()
             if len(word) <= _CACHED_CHARS:

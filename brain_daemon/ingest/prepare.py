@@ -8,7 +8,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TypeVar
 from urllib.parse import unquote
@@ -34,7 +34,7 @@ _READING_VERSION = 1
 # File names that many folders have: no name of their document.
 _COMMON_STEMS = frozenset({"index", "readme", "summary", "untitled", "_index"})
 
-_hashed_tags = attrgetter(*(f.name for f in fields(Tags) if f.name != "created_at_us"))
+_hashed_tags = attrgetter(*(name for name in Tags.__struct_fields__ if name != "created_at_us"))
 _start = attrgetter("start")
 _canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SUFFIX = re.compile(r"(?<=.)\.\w{1,8}\Z")

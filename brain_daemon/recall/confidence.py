@@ -18,7 +18,6 @@ coverage).
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import exp, fsum, log1p
 from operator import mul, or_
@@ -26,6 +25,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from brain_daemon._ext import bm25
 from brain_daemon.index.snapshot import Snapshot
@@ -98,8 +98,7 @@ THRESHOLD = 0.5  # of an answer, and of a hit of medium relevance: more likely t
 HIGH = 0.95  # of a hit of high relevance
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What a question asks for.
 
     Attributes
@@ -125,8 +124,7 @@ class Question:
     size: float
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What hits have to show, in their order.
 
     Attributes
@@ -311,8 +309,7 @@ def at_least(tier: Relevance) -> tuple[Relevance, ...]:
     return TIERS[TIERS.index(tier) :]
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Struct, frozen=True):
     """What the first hits are worth together, and each hit by itself."""
 
     question: Question

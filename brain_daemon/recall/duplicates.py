@@ -6,10 +6,11 @@ never joined, nor are texts whose tags differ.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
+from msgspec import Struct
+from msgspec.structs import replace
 
 from brain_daemon.index.rows import Ints, Mask, Rows
 from brain_daemon.model import StoredChunk
@@ -21,8 +22,7 @@ MAX_SOURCES = 50  # of one hit
 MAX_ROUNDS = 4  # of looking behind copies that fill the legs' lists
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The copies of one text: the position of the best of them, and the chunks, that one first."""
 
     position: int

@@ -15,7 +15,6 @@ TREC 2004: Novelty and HARD" (RM3).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from math import log
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import apsw
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from brain_daemon._ext import bm25, distance
 from brain_daemon.index.rows import Mask
@@ -43,8 +43,7 @@ MIN_CHUNKS = 2  # a term in fewer finds nothing new
 MIN_CHARS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(Struct, frozen=True):
     """Whether there was a second pass and why, its terms with their weights, and what it listed.
 
     ``first`` is the lexical list that it replaced.
@@ -54,7 +53,7 @@ class Expansion:
     terms: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
     term_ids: npt.NDArray[np.int32] | None = None
-    feedback: Rows = field(default_factory=lambda: NO_ROWS)
+    feedback: Rows = NO_ROWS
     first: Ranking | None = None
 
     @property

@@ -12,7 +12,6 @@ partitioning using PageRank vectors", 2006.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from math import log1p, sqrt
 
 import numpy as np
@@ -32,13 +31,12 @@ MAX_PUSHES = 20_000
 _NO_PATHS = np.zeros(1, np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphRanking(Ranking):
+class GraphRanking(Ranking, frozen=True):
     """A ranking, the entities that seeded it, and for each row the nodes that led to it."""
 
     entities: tuple[int, ...] = ()
-    path_indptr: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_PATHS)
-    path_nodes: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_PATHS[:0])
+    path_indptr: npt.NDArray[np.int32] = _NO_PATHS
+    path_nodes: npt.NDArray[np.int32] = _NO_PATHS[:0]
 
     def path(self, position: int) -> list[int]:
         """Nodes from a seed to the row at ``position``, both included."""

@@ -1,10 +1,10 @@
 """What the legs listed for one query, and what it is worth."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from brain_daemon.recall.confidence import Assessment
 from brain_daemon.recall.expansion import NOTHING_FOUND, Expansion
@@ -17,8 +17,7 @@ from brain_daemon.text.analyzer import QueryTerms
 LEGS = ("vector", "lexical", "graph")  # the order in which their ranks are added up
 
 
-@dataclass(frozen=True, slots=True)
-class Legs:
+class Legs(Struct, frozen=True):
     """The three rankings of one query, and what they were made from."""
 
     terms: QueryTerms
@@ -36,8 +35,7 @@ class Legs:
         return dict(zip(LEGS, (self.vector, self.lexical, self.graph), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The fused hits, what each holds of the query, and what they are worth; all parallel."""
 
     legs: Legs

@@ -3,12 +3,11 @@
 import logging
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import apsw
-import msgspec
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from brain_daemon._ext import bm25, distance
 from brain_daemon.embedding.model import StaticModel
@@ -103,7 +102,7 @@ def recall(
     answer["visible"] = visible.n_visible
     answer["assessment"] = confidence.NOTHING
     query = operators.normalize(query, analyzer)
-    answer["lex"] = msgspec.structs.asdict(query.lex)
+    answer["lex"] = asdict(query.lex)
     answer["expansion"] = NOTHING_FOUND.report(snapshot)
     fitting = operators.restrict(query.lex, visible, snapshot, conn, analyzer)
     if not visible.n_visible:
@@ -197,14 +196,15 @@ def search(
         leg_ns,
     )
     feedback = worded.rows[: tuning.feedback_passages]
-    embedding = np.zeros(model.dim, np.float32)
+    asked = np.zeros(model.dim, np.int8), 0.0
     lengths = (0.0,) * len(terms.terms)
 
     def look_around() -> Ranking:
-        nonlocal embedding, lengths
+        nonlocal asked, lengths
         lengths = tuple(map(model.length, terms.terms))
         embedding = model.embed(query.q)
-        if not embedding.any():
+        asked = distance.quantize_int8(embedding)
+        if not asked[1]:
             return Ranking(skipped="the query has no known tokens")
         return vector.search(
             snapshot.vectors,
@@ -243,7 +243,7 @@ def search(
     return Legs(
         terms,
         term_ids,
-        distance.quantize_int8(embedding),
+        asked,
         near,
         worded,
         linked,
@@ -378,7 +378,10 @@ def _rescue(
     )
     legs = replace(legs, graph=walked)
     if walked.failed:
-        return replace(judged, legs=legs), {"status": "failed", "reason": walked.skipped}
+        return replace(judged, legs=legs), {
+            "status": "failed",
+            "reason": walked.skipped,
+        }
     fused = fuse(query, legs)
     again = judge(query, legs, fused, visible, snapshot, analyzer, names_on_paths=True)
     if again is None:

@@ -1,10 +1,10 @@
 """What a leg hands on: its candidates in order, or why it has none."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Rows = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.float64]
@@ -13,12 +13,11 @@ NO_ROWS: Rows = np.empty(0, np.int32)
 NO_SCORES: Scores = np.empty(0, np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """A leg's list, best first, ties by row ascending; ``skipped`` says why there is none."""
 
-    rows: Rows = field(default_factory=lambda: NO_ROWS)
-    scores: Scores = field(default_factory=lambda: NO_SCORES)
+    rows: Rows = NO_ROWS
+    scores: Scores = NO_SCORES
     skipped: str | None = None
     failed: bool = False
 

@@ -6,10 +6,10 @@ not derive anything. Not here: what is put there and why, and who may look.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from brain_daemon.model import StoredChunk
 from brain_daemon.store import chunks, documents

@@ -1,11 +1,12 @@
 """Prepared documents, with the real analyzer and the packaged model."""
 
-import dataclasses
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import BadRequest
@@ -50,7 +51,7 @@ def markdown(analyzer: Analyzer, model: StaticModel) -> Any:
 
 
 def relations(document: PreparedDocument) -> list[list[tuple[str, str, str]]]:
-    return [[dataclasses.astuple(r) for r in chunk.relations] for chunk in document.chunks]
+    return [[astuple(r) for r in chunk.relations] for chunk in document.chunks]
 
 
 def test_fixture(markdown: Any) -> None:
@@ -169,7 +170,7 @@ def test_whitespace_is_refused(memory: Any, markdown: Any, text: str) -> None:
 
 
 def test_hash_is_of_what_the_caller_gave(memory: Any, markdown: Any) -> None:
-    later = dataclasses.replace(TAGS, created_at_us=2)
+    later = replace(TAGS, created_at_us=2)
     for prepared in (memory, markdown):
         same = prepared("text").content_hash
         assert len(same) == 32
@@ -183,9 +184,9 @@ def test_hash_is_of_what_the_caller_gave(memory: Any, markdown: Any) -> None:
             prepared("text", entities=("A",)).content_hash,
             prepared("text", relations=(Relation("A", "is", "B"),)).content_hash,
         ]
-        for field in dataclasses.fields(Tags):
-            if field.name != "created_at_us":
-                tags = dataclasses.replace(TAGS, **{field.name: "other"})
+        for name in Tags.__struct_fields__:
+            if name != "created_at_us":
+                tags = replace(TAGS, **{name: "other"})
                 others.append(prepared("text", tags=tags).content_hash)
         assert len({same, *others}) == len(others) + 1
 
