@@ -3,12 +3,11 @@
 Times are UTC microseconds since the epoch. Lines count from 1 and are inclusive.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 SourceKind = Literal["memory", "markdown", "structured", "manual", "vault"]
 SOURCE_KINDS: tuple[SourceKind, ...] = ("memory", "markdown", "structured", "manual", "vault")
@@ -33,16 +32,14 @@ class Tags(Struct, frozen=True):
     seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A chunk names an entity. ``name`` is for people; its key is ``text.names.entity_key``."""
 
     name: str
     kind: EntityKind
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Struct, frozen=True):
     """A directed, typed edge between two entities; its evidence is the chunk that states it."""
 
     subject: str
@@ -50,8 +47,7 @@ class Relation:
     object: str
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """The analysed text of a chunk, one space-joined string for each FTS5 column.
 
     ``title`` and ``body`` keep the order of the text (phrases run on them); ``extra`` holds what
@@ -63,8 +59,7 @@ class Terms:
     extra: str
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedChunk:
+class PreparedChunk(Struct, frozen=True):
     """A chunk ready to be stored: everything derived from its text is already here."""
 
     text: str
@@ -80,8 +75,7 @@ class PreparedChunk:
     flag_reason: str | None = None  # why; one that is not flagged any more was released
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedDocument:
+class PreparedDocument(Struct, frozen=True):
     """A document ready to be stored in one transaction."""
 
     uri: str | None  # None: the store assigns "memory:<id>"
@@ -111,8 +105,7 @@ class StoredChunk(Struct, frozen=True):
     copy_hash: int | None = None  # None: no other chunk has it
 
 
-@dataclass(frozen=True, slots=True)
-class PeerCredentials:
+class PeerCredentials(Struct, frozen=True):
     """The process that connected, as the kernel knew it when it connected.
 
     Parameters
@@ -129,8 +122,7 @@ class PeerCredentials:
     groups: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """What a principal may take over all its connections; None is no bound of its own."""
 
     connections: int | None = None
@@ -138,8 +130,7 @@ class Quota:
     bytes: int | None = None  # stored, as `store.usage.charge` counts them
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True):
     """Who is calling, from the kernel's peer credentials and the policy.
 
     ``domains`` and ``scopes`` are names, or prefixes followed by one ``*``.
@@ -152,5 +143,5 @@ class Principal:
     roles: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ("*",)
     scopes: tuple[str, ...] = ("*",)
-    quota: Quota = field(default_factory=Quota)
+    quota: Quota = Quota()
     rule: str = ""  # which rule of the policy decided so, for people

@@ -8,13 +8,14 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
 from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from brain_daemon._ext import distance
 from brain_daemon.embedding.model import StaticModel

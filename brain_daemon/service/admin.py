@@ -2,12 +2,12 @@
 
 import resource
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import apsw
 import msgspec
+from msgspec.structs import asdict
 
 from brain_daemon.config import SETTINGS
 from brain_daemon.errors import BadRequest, StoreDegraded

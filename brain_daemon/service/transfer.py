@@ -5,11 +5,11 @@ vectors are derived anew on import, so the receiving store may have another mode
 """
 
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Any, cast, get_args
 
 import apsw
 import msgspec
+from msgspec.structs import replace
 
 from brain_daemon.index.snapshot import Change
 from brain_daemon.ingest import prepare

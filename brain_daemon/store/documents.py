@@ -7,10 +7,11 @@ transaction and report what changed, so that the resident index can follow witho
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
 from brain_daemon.store import copies, fulltext, graph, usage, vectors

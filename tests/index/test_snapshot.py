@@ -2,12 +2,12 @@
 
 import random
 import sys
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon._ext.bm25 import document_frequencies, term_frequencies, topk_bm25
 from brain_daemon._ext.ppr import neighbors

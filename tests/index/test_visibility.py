@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.index.rows import Attributes, Rows
 from brain_daemon.index.visibility import EVERYTHING, Filters, VisibilityCache, matches

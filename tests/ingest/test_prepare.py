@@ -1,12 +1,11 @@
 """Prepared documents, with the real analyzer and the packaged model."""
 
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import BadRequest

@@ -4,12 +4,12 @@ import asyncio
 import logging
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import Forbidden
 from brain_daemon.model import PeerCredentials

@@ -1,11 +1,11 @@
 """Domains and scopes of a rule hold in every operation, for one's own memories as for others'."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from brain_daemon.errors import Forbidden, NotFound
 from brain_daemon.index.rows import Attributes, Rows

@@ -1,9 +1,9 @@
 """Expiry hides at the instant, removes nothing, and a person decides what follows."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import BadRequest, Forbidden, NotFound
 from brain_daemon.timestamps import format_us, now_us

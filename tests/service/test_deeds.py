@@ -1,11 +1,11 @@
 """What destroys or carries off something is told, with ids and never with content."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.audit import log as audit_log
 from brain_daemon.errors import BrainError, Forbidden, NotFound, StoreDegraded

@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec import structs
 
 from brain_daemon import calls, config
 from brain_daemon.errors import BadRequest, Forbidden, StoreDegraded
@@ -102,7 +103,7 @@ def test_failing_disk_is_a_typed_error(
 
 
 def test_role_is_asked_before_parameters(dispatcher: dispatch.Dispatcher) -> None:
-    reader = replace(CALLER, roles=frozenset({"reader"}))
+    reader = structs.replace(CALLER, roles=frozenset({"reader"}))
     with pytest.raises(Forbidden, match="writer"):
         dispatcher("remember", {"nonsense": 1}, reader, False)
 

@@ -124,7 +124,11 @@ def use(path: Path, failing: Failing, under: disk.Disk) -> tuple[dict[str, str],
             assert (
                 sorted(appliance.snapshot.rows.chunk_id[alive])
                 == appliance.do(
-                    alone(lambda conn: [row[0] for row in conn.execute("SELECT id FROM chunk")])
+                    alone(
+                        lambda conn: [
+                            row[0] for row in conn.execute("SELECT id FROM chunk ORDER BY id")
+                        ]
+                    )
                 )[0]
             )
             appliance.do(put("written afterwards", uri="z"))

@@ -1,9 +1,9 @@
 """The graph operations: what they tell, and what nobody else's secrets can make them tell."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import BadRequest, NotFound
 from tests.service.world import ALICE, BOB, World

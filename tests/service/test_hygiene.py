@@ -1,9 +1,9 @@
 """What repeats is recognised, what differs in one word survives, others' memories are not told."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import Conflict
 from tests.service.world import ALICE, BOB, World

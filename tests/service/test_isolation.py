@@ -1,13 +1,13 @@
 """What one may not see changes nothing: every answer is the same, to the byte, as without it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import BrainError
 from brain_daemon.index.snapshot import Snapshot

@@ -1,11 +1,11 @@
 """What reads like an order to a model is stored, and in no answer before an operator says so."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import BadRequest, Forbidden, NotFound
 from brain_daemon.model import Principal

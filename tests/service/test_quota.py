@@ -1,11 +1,12 @@
 """What a principal may take: bytes stored, and calls in flight."""
 
 import asyncio
+import dataclasses
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import Overloaded, QuotaExceeded
 from brain_daemon.model import Quota
@@ -118,7 +119,7 @@ def test_calls_in_flight_are_counted_over_all_connections(
 ) -> None:
     busy = replace(ALICE, quota=Quota(in_flight=3), roles=ADMIN.roles, rule="rule 2")
     release = threading.Event()
-    operation = replace(dispatch.OPERATIONS["health"], run=lambda *_: release.wait(30))
+    operation = dataclasses.replace(dispatch.OPERATIONS["health"], run=lambda *_: release.wait(30))
     monkeypatch.setitem(dispatch.OPERATIONS, "health", operation)
 
     async def scenario() -> None:

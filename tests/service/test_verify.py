@@ -1,9 +1,9 @@
 """The operation: bounds, and no oracle for what the caller may not see."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon.errors import BadRequest, NotFound
 from tests.service.world import ALICE, BOB, World

@@ -1,5 +1,4 @@
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec.structs import replace
 
 from brain_daemon.model import PreparedDocument
 from brain_daemon.store import (

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import apsw
+from msgspec.structs import replace
 
 from brain_daemon.model import PreparedChunk
 from brain_daemon.store import chunks, documents, quarantine
