@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon import config
 from brain_daemon.errors import BadRequest, BrainError

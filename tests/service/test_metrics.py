@@ -1,13 +1,14 @@
 """The metrics: what moves them, that Prometheus reads them, and what never stands in them."""
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from brain_daemon import calls, config
@@ -209,7 +210,9 @@ def test_a_failing_leg_is_counted(world: World, monkeypatch: pytest.MonkeyPatch)
 def test_slow_calls_and_those_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, slow_call_ms=0)
     release = threading.Event()
-    operation = replace(dispatch.OPERATIONS["documents"], run=lambda *_: release.wait(30))
+    operation = dataclasses.replace(
+        dispatch.OPERATIONS["documents"], run=lambda *_: release.wait(30)
+    )
     monkeypatch.setitem(dispatch.OPERATIONS, "documents", operation)
 
     async def scenario() -> None:
