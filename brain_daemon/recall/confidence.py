@@ -62,10 +62,13 @@ class Signals(NamedTuple):
     coverage : float
         Best share of the question's terms, by their weights in the model, that one hit holds,
         0 to 1.
+    support : float
+        Mean of those shares: what a store can answer is seldom said only once. Where fewer hits
+        than `ASSESSED` were found among more chunks, those that are not there hold nothing.
     bm25 : float
         Best BM25 score in the lexical leg's first pass, 0 for what that did not list.
     names_found : float
-        Share of the names in the question that the graph knows and some hit holds; 0 without.
+        Mean share, in the same way, of the question's names that the graph knows; 0 without.
     names_missing : float
         Share of its words written as names, but not known as such, that no hit holds; 0 without.
     linked : float
@@ -76,6 +79,7 @@ class Signals(NamedTuple):
 
     cosine: float
     coverage: float
+    support: float
     bm25: float
     names_found: float
     names_missing: float
@@ -84,15 +88,16 @@ class Signals(NamedTuple):
 
 
 # Printed by tools/fit_confidence.py.
-INTERCEPT = -1.69
+INTERCEPT = -0.90
 COEFFICIENTS = Signals(
-    cosine=6.19,
-    coverage=11.25,
-    bm25=0.25,
-    names_found=2.92,
-    names_missing=-2.52,
-    linked=1.84,
-    size=-1.38,
+    cosine=4.71,
+    coverage=5.76,
+    support=8.36,
+    bm25=0.34,
+    names_found=5.75,
+    names_missing=-2.46,
+    linked=1.71,
+    size=-1.59,
 )
 THRESHOLD = 0.5  # of an answer, and of a hit of medium relevance: more likely than not
 HIGH = 0.95  # of a hit of high relevance
@@ -114,6 +119,8 @@ class Question(Struct, frozen=True):
     linked : float
     size : float
         As in `Signals`.
+    n_assessed : int
+        Hits that an answer should have: `ASSESSED`, or all chunks where fewer are visible.
     """
 
     weights: npt.NDArray[np.int64]
@@ -122,6 +129,7 @@ class Question(Struct, frozen=True):
     total: int
     linked: float
     size: float
+    n_assessed: int
 
 
 class Evidence(Struct, frozen=True):
@@ -205,6 +213,7 @@ def read_question(
         sum(weights),
         float(bool(linked)),
         log1p(n_visible),
+        min(ASSESSED, n_visible),
     )
 
 
@@ -251,32 +260,27 @@ def _is_name(q: str, match: re.Match[str], capitals_tell: bool) -> bool:
 
 def measure(question: Question, evidence: Evidence) -> Signals:
     """Measure the first `ASSESSED` hits taken together; at least one."""
-    return _signals(
-        question,
-        max(evidence.cosines[:ASSESSED]),
-        max(evidence.covered[:ASSESSED]),
-        max(evidence.bm25[:ASSESSED]),
-        reduce(or_, evidence.named[:ASSESSED]),
-    )
+    return _measure(question, evidence, slice(ASSESSED), question.n_assessed)
 
 
 def measure_hit(question: Question, evidence: Evidence, i: int) -> Signals:
     """Measure a hit by itself."""
-    return _signals(
-        question, evidence.cosines[i], evidence.covered[i], evidence.bm25[i], evidence.named[i]
-    )
+    return _measure(question, evidence, slice(i, i + 1), 1)
 
 
-def _signals(question: Question, cosine: float, covered: int, bm25: float, named: int) -> Signals:
+def _measure(question: Question, evidence: Evidence, hits: slice, n_hits: int) -> Signals:
+    covered, named = evidence.covered[hits], evidence.named[hits]
     total, n_known = question.total, question.n_known
     n_unknown = len(question.names) - n_known
-    n_found = (named & ((1 << n_known) - 1)).bit_count()
-    n_missing = n_unknown - (named >> n_known).bit_count()
+    known = (1 << n_known) - 1
+    n_found = sum([(of_hit & known).bit_count() for of_hit in named]) if n_known else 0
+    n_missing = n_unknown - (reduce(or_, named) >> n_known).bit_count()
     return Signals(
-        cosine,
-        covered / total if total else 0.0,
-        bm25,
-        n_found / n_known if n_known else 0.0,
+        max(evidence.cosines[hits]),
+        max(covered) / total if total else 0.0,
+        sum(covered) / (n_hits * total) if total else 0.0,
+        max(evidence.bm25[hits]),
+        n_found / (n_hits * n_known) if n_known else 0.0,
         n_missing / n_unknown if n_unknown else 0.0,
         question.linked,
         question.size,

@@ -175,7 +175,7 @@ def test_min_relevance_that_leaves_nothing_says_so(world: Memories) -> None:
 
 @pytest.mark.parametrize("name", Signals._fields)
 def test_every_signal_moves_the_estimate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    signals = Signals(0.4, 0.5, 8.0, 0.5, 0.5, 0.5, 5.0)
+    signals = Signals(0.4, 0.5, 0.2, 8.0, 0.5, 0.5, 0.5, 5.0)
     with_it = confidence.confidence(signals)
     sign = 1 if getattr(confidence.COEFFICIENTS, name) > 0 else -1
     more = signals._replace(**{name: getattr(signals, name) + 0.1})
@@ -187,35 +187,53 @@ def test_every_signal_moves_the_estimate(name: str, monkeypatch: pytest.MonkeyPa
 
 def test_evidence_raises_and_its_lack_lowers_the_estimate() -> None:
     signs = {name: value > 0 for name, value in confidence.COEFFICIENTS._asdict().items()}
-    raising = {"cosine", "coverage", "bm25", "names_found", "linked"}
+    raising = {"cosine", "coverage", "support", "bm25", "names_found", "linked"}
     assert signs == {name: name in raising for name in Signals._fields}
 
 
 def question(
-    weights: list[int], names: tuple[tuple[int, ...], ...] = (), n_known: int = 0
+    weights: list[int],
+    names: tuple[tuple[int, ...], ...] = (),
+    n_known: int = 0,
+    n_assessed: int = 5,
 ) -> Question:
+    of_terms = np.array(weights, np.int64)
     linked = float(n_known > 0)
-    return Question(np.array(weights, np.int64), names, n_known, sum(weights), linked, log1p(10))
+    return Question(of_terms, names, n_known, sum(weights), linked, log1p(10), n_assessed)
 
 
 def test_what_is_measured_of_several_hits_and_of_one() -> None:
-    asked = question([1024, 3 * 1024, 4 * 1024], ((1,), (0, 2), (2,), (0,)), n_known=3)
+    asked = question([1024, 3 * 1024, 4 * 1024], ((1,), (0, 2), (2,), (0,)), 3, n_assessed=3)
     held = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.bool_)
     weighed = Evidence.of(asked, [0.2, 0.5, -0.1], held, [2.0, 0.0, 3.5])
     assert confidence.measure(asked, weighed) == Signals(
         cosine=0.5,
         coverage=0.375,  # of the best hit: the hits do not add up
+        support=(0.375 + 0.125) / 3,
         bm25=3.5,
-        names_found=2 / 3,
+        names_found=2 / 9,
         names_missing=0.0,
         linked=1.0,
         size=log1p(10),
     )
     assert [confidence.measure_hit(asked, weighed, i) for i in range(3)] == [
-        Signals(0.2, 0.375, 2.0, 1 / 3, 1.0, 1.0, log1p(10)),
-        Signals(0.5, 0.0, 0.0, 0.0, 1.0, 1.0, log1p(10)),
-        Signals(-0.1, 0.125, 3.5, 1 / 3, 0.0, 1.0, log1p(10)),
+        Signals(0.2, 0.375, 0.375, 2.0, 1 / 3, 1.0, 1.0, log1p(10)),
+        Signals(0.5, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, log1p(10)),
+        Signals(-0.1, 0.125, 0.125, 3.5, 1 / 3, 0.0, 1.0, log1p(10)),
     ]
+
+
+def test_hits_that_are_missing_support_nothing(memories: Memories) -> None:
+    """Of five the rest held nothing; of fewer chunks than five there is no more to have."""
+    held = np.array([[True, False]])
+    few, one = (question([3, 1], ((0,),), 1, n_assessed=n) for n in (5, 1))
+    for asked, share in ((few, 0.2), (one, 1.0)):
+        signals = confidence.measure(asked, Evidence.of(asked, [0.5], held, [1.0]))
+        assert (signals.support, signals.names_found) == pytest.approx((0.75 * share, share))
+    for n_chunks in range(1, 8):
+        memories.add(f"number {n_chunks}")
+        visible = memories.snapshot.n_alive
+        assert read(memories, "number", n_visible=visible).n_assessed == min(n_chunks, 5)
 
 
 def test_only_the_first_hits_are_assessed() -> None:
@@ -223,7 +241,7 @@ def test_only_the_first_hits_are_assessed() -> None:
     held = np.arange(7)[:, None] == 6
     cosines, scores = [0.0] * 6 + [1.0], [0.0] * 6 + [9.0]
     signals = confidence.measure(asked, Evidence.of(asked, cosines, held, scores))
-    assert signals == Signals(0.0, 0.0, 0.0, 0.0, 0.0, 1.0, log1p(10))
+    assert signals == Signals(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, log1p(10))
 
 
 def test_a_question_without_terms_has_no_coverage() -> None:
@@ -232,7 +250,7 @@ def test_a_question_without_terms_has_no_coverage() -> None:
 
 
 def test_however_odd_a_question_whose_every_word_is_held_is_answered() -> None:
-    odd = Signals(-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 12.0)
+    odd = Signals(-1.0, 1.0, 0.2, 0.0, 0.0, 1.0, 0.0, 12.0)
     assert confidence.confidence(odd) == confidence.THRESHOLD
     assert confidence.confidence(odd._replace(coverage=0.999)) < confidence.THRESHOLD
 
@@ -274,7 +292,7 @@ def test_the_graph_knows_names_in_lower_case(memories: Memories) -> None:
     memories.add("She keeps the boat in the harbour", names=["Marta"])
     memories.add("Marta is my neighbour", names=["Marta"])
     signals = memories.recall("where does marta live")["assessment"]["signals"]
-    assert (signals["names_found"], signals["linked"]) == (1.0, 1.0)
+    assert (signals["names_found"], signals["linked"]) == (0.5, 1.0)  # one of two texts says it
     signals = memories.recall("where does gustav live")["assessment"]["signals"]
     assert (signals["names_found"], signals["linked"]) == (0.0, 0.0)
 
@@ -286,9 +304,9 @@ def test_a_word_that_is_seldom_written_as_a_name_is_none(memories: Memories) -> 
     asked = read(memories, "who does Marta love")
     assert asked.linked == 1.0
     assert (asked.names, asked.n_known) == (((0,),), 0)  # Marta, of whom the graph knows nothing
-    memories.add("Love, actually", names=["Love"])
-    for i in range(5):
-        memories.add(f"Love is number {i}", names=["Love"])
+    for n_named in range(2, 8):  # of as many and three that hold the word
+        memories.add(f"Love is number {n_named}", names=["Love"])
+        assert read(memories, "who does Marta love").n_known == (n_named == 7)
     asked = read(memories, "who does Marta love")
     assert (asked.names, asked.n_known) == (((1,), (0,)), 1)
 
@@ -334,6 +352,32 @@ def test_what_the_model_does_not_know_weighs_most(memories: Memories) -> None:
     assert read(memories, "🎉").weights.tolist() == [1024]
 
 
+def test_every_term_weighs_something(memories: Memories) -> None:
+    """Else a hit would hold every word of a question without holding them all."""
+    memories.add("text")
+    terms = ANALYZER.query("boat harbour")
+    asked = confidence.read_question(
+        "boat harbour",
+        terms,
+        memories.snapshot.vocabulary.lookup(terms.joined),
+        [1e-9, 1.0],
+        [],
+        snapshot=memories.snapshot,
+        n_visible=1,
+        analyzer=ANALYZER,
+    )
+    assert asked.weights.tolist() == [1, 1024]
+
+
+def test_what_the_filters_leave_out_is_not_counted_nor_known(memories: Memories) -> None:
+    memories.add("Marta keeps the ledger", names=["Marta"], domain="office")
+    memories.add("The ledger is green", domain="home")
+    signals = memories.recall("what does marta keep", domain="home")["assessment"]["signals"]
+    assert (signals["size"], signals["linked"]) == (log1p(1), 0.0)
+    signals = memories.recall("what does marta keep")["assessment"]["signals"]
+    assert (signals["size"], signals["linked"]) == (log1p(2), 1.0)
+
+
 def test_bm25_is_that_of_the_question_as_asked(memories: Memories) -> None:
     for i in range(40):
         memories.add(f"alpha{i} beta{i} gamma{i}")
@@ -347,7 +391,7 @@ def test_bm25_is_that_of_the_question_as_asked(memories: Memories) -> None:
         assert answer["assessment"]["signals"]["bm25"] == score
 
 
-def read(memories: Memories, q: str) -> Question:
+def read(memories: Memories, q: str, n_visible: int = 1) -> Question:
     terms = ANALYZER.query(q)
     snapshot = memories.snapshot
     return confidence.read_question(
@@ -357,7 +401,7 @@ def read(memories: Memories, q: str) -> Question:
         [memories.model.length(term) for term in terms.terms],
         graph.link_entities(snapshot.graph, q, None),
         snapshot=snapshot,
-        n_visible=1,
+        n_visible=n_visible,
         analyzer=ANALYZER,
     )
 

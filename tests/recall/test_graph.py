@@ -3,7 +3,7 @@ from math import log1p, sqrt
 import numpy as np
 import pytest
 
-from brain_daemon._ext.ppr import topk_ppr
+from brain_daemon._ext.ppr import neighbors, topk_ppr
 from brain_daemon.recall.graph import MAX_LINKED_WORDS, link_entities, search
 from brain_daemon.text.stopwords import STOP_WORDS
 from tests.index.stores import BOB, chunk, document
@@ -87,12 +87,18 @@ def test_relations_lead_from_entity_to_entity(memories: Memories) -> None:
     assert wanted in leg(memories, "ana")
 
 
-def test_taxonomy_relations_weigh_less(memories: Memories) -> None:
-    relations = [("Hub", "tagged_with", "Aside"), ("Hub", "leads_to", "Main")]
+@pytest.mark.parametrize("relation", ["tagged_with", "alias_of"])
+def test_taxonomy_relations_weigh_a_tenth(memories: Memories, relation: str) -> None:
+    relations = [("Hub", relation, "Aside"), ("Hub", "leads_to", "Main")]
     stated = memories.add("x", relations=relations, embedding=NOWHERE)
     aside = memories.add("y", names=["Aside"], embedding=NOWHERE)
     main = memories.add("z", names=["Main"], embedding=NOWHERE)
     assert leg(memories, "hub") == [stated, main, aside]
+    graph = memories.snapshot.graph
+    hub, *ends = (2 * graph.lookup(["hub", "aside", "main"]) + 1).tolist()
+    nodes, weights, _ = neighbors(graph.graph, hub, memories.mask())
+    weight = dict(zip(nodes.tolist(), weights.tolist(), strict=True))
+    assert [weight[end] for end in ends] == pytest.approx([0.1, 1.0])
 
 
 def test_edges_die_with_their_evidence(memories: Memories) -> None:
@@ -112,6 +118,19 @@ def test_the_next_turn_of_a_thread_is_a_neighbour(memories: Memories) -> None:
     turns = [memories.add(f"turn {i}", thread="t", seq=i, embedding=NOWHERE) for i in range(5)]
     memories.add("elsewhere", embedding=NOWHERE)
     assert leg(memories, passages=(turns[2],)) == [turns[2], turns[1], turns[3], turns[0], turns[4]]
+
+
+def test_the_next_turn_counts_more_than_two_shared_names_and_less_than_four(
+    memories: Memories,
+) -> None:
+    for n, next_first in ((2, True), (4, False)):
+        names = [f"Name {n}.{i}" for i in range(n)]
+        tags = {"thread": f"thread {n}", "embedding": NOWHERE}
+        start = memories.add(f"start {n}", names=names, seq=0, **tags)
+        following = memories.add(f"next {n}", seq=1, **tags)
+        sharing = memories.add(f"sharing {n}", names=names, embedding=NOWHERE)
+        others = [following, sharing] if next_first else [sharing, following]
+        assert leg(memories, passages=(start,)) == [start, *others]
 
 
 def test_damping_hubs_changes_a_ranking(memories: Memories) -> None:
