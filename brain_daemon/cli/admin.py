@@ -195,6 +195,7 @@ def status_lines(
         ("memories", f"{chunks} of {documents}"),
         ("graph", f"{entities}, {relations}"),
         ("store", plain(stats.get("store_bytes"), "store_bytes")),
+        ("disk", f"{size(health['free_bytes'])} free" if health.get("free_bytes") else "–"),
         ("memory", plain(rss, "rss_bytes")),
         ("model", f"{plain(model.get('name'))}, {plain(model.get('dim'))} dimensions"),
         ("SIMD", plain(hello.get("simd_tier"))),

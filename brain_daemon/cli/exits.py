@@ -41,6 +41,9 @@ _BY_CODE: dict[str, int] = {
     "deadline_exceeded": RETRY,
 }
 
+# Where its log may say more than the message, which for `internal` names the request already.
+_OF_THE_DAEMON = frozenset({"store_degraded", "deadline_exceeded", "overloaded"})
+
 
 def exit_code(error: BrainError) -> int:
     """Give the exit code of an error that crossed the socket."""
@@ -74,4 +77,6 @@ def failure(error: BrainError) -> Failure:
         message += f" (try again in {retry_ms:.0f} ms)"
     if error.code == "internal":
         message = f"the daemon failed inside: {message}"
+    elif error.code in _OF_THE_DAEMON and (request := error.detail.get("request")):
+        message += f" (request {request})"
     return Failure(message, exit_code(error))

@@ -25,7 +25,7 @@ STATS = {
     "model": {"name": "tiny", "dim": 256},
     "by_source": {"vault": 12000, "memory": 345},
 }
-HEALTH = {"status": "ok", "reasons": []}
+HEALTH = {"status": "ok", "reasons": [], "free_bytes": 5 << 30}
 
 
 def test_ping(stand: Stand) -> None:
@@ -65,6 +65,7 @@ def test_status_at_one_glance(stand: Stand) -> None:
         "12,345 chunks of 678 documents",
         "90 entities, 12 relations",
         "3.0 MiB + 1.0 MiB of log",
+        "5.0 GiB free",
         "80.0 MiB",
         "tiny, 256 dimensions",
         "avx2",

@@ -39,6 +39,13 @@ def test_the_table_covers_every_wire_code() -> None:
     assert {code for code, _ in marks[0].args[1]} == set(errors.ERROR_BY_CODE)
 
 
+@pytest.mark.parametrize("code", sorted(errors.ERROR_BY_CODE))
+def test_what_the_log_may_explain_names_the_request(code: str) -> None:
+    error = errors.ERROR_BY_CODE[code]("it did not work", request="7-42")
+    is_told = "(request 7-42)" in exits.failure(error).message
+    assert is_told == (code in ("store_degraded", "deadline_exceeded", "overloaded"))
+
+
 def test_an_error_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
     exits.failure(errors.Overloaded("busy\x1b[1m\nnow", retry_after_ms=100)).show()
     captured = capsys.readouterr()

@@ -12,11 +12,19 @@ import pytest
 from brain_daemon import config
 from brain_daemon.client import Client
 from brain_daemon.daemon.engine import Engine
-from brain_daemon.errors import BadRequest, BrainError, SchemaTooNew, StoreDegraded
+from brain_daemon.errors import (
+    BadRequest,
+    BrainError,
+    ModelMismatch,
+    SchemaTooNew,
+    StoreDegraded,
+)
 from brain_daemon.lock import FileLock
+from brain_daemon.store.connection import open_writer
 from tests.daemon.activation import Activated, ask
 from tests.daemon_process import Daemon
 from tests.protocol.serving import wait_until
+from tests.service.world import World
 
 
 @pytest.fixture
@@ -54,6 +62,11 @@ def spoil(daemon: Activated, file: Path, kind: str) -> Any:
             connection.close()
         case "folder":
             database.mkdir()
+        case "model":
+            World(daemon.store).close()
+            with open_writer(database) as connection:
+                connection.execute("UPDATE meta SET value = 'x' WHERE key = 'model_fingerprint'")
+            connection.close()
         case "locked":
             return FileLock(daemon.store / "lock")
     return None
@@ -79,6 +92,7 @@ def mend(daemon: Activated, file: Path, held: Any) -> None:
         ("newer", SchemaTooNew, "999"),
         ("folder", StoreDegraded, "unable to open"),
         ("locked", StoreDegraded, f"in use by pid {os.getpid()}"),
+        ("model", ModelMismatch, "reembed"),
     ],
 )
 def test_what_cannot_be_opened_is_told_to_every_caller_until_it_is_mended(
@@ -97,6 +111,7 @@ def test_what_cannot_be_opened_is_told_to_every_caller_until_it_is_mended(
     health = ask(activated, "health")
     assert (health["status"], health["pid"]) == ("degraded", process.pid)
     assert words in health["reasons"][0]
+    assert health["codes"] == [error.code]
     assert "STATUS=degraded: " in activated.reload()
     mend(activated, file, held)
     assert "STATUS=serving" in activated.reload()
@@ -152,10 +167,32 @@ def test_bad_configuration_changes_nothing(activated: Activated, file: Path, tex
     assert "STATUS=not reloaded, all stays as it was: " in activated.reload()
     assert value_of(activated, "max_text_bytes") == 2000
     assert value_of(activated, "slow_call_ms") == 250
+    health = ask(activated, "health")
+    assert (health["status"], health["codes"]) == ("degraded", ["reload_refused"])
+    assert "the last reload was refused" in health["reasons"][0]
     file.write_text("max_text_bytes = 3000\n")
     assert "STATUS=serving" in activated.reload()
     assert value_of(activated, "max_text_bytes") == 3000
+    assert ask(activated, "health")["status"] == "ok"
     assert process.poll() is None
+
+
+def test_bad_policy_is_a_reason_until_it_is_mended(activated: Activated, file: Path) -> None:
+    policy = file.with_name("policy.toml")
+    good = f'version = 1\n[[rule]]\nuid = {os.getuid()}\nroles = ["admin"]\nprincipal = "me"\n'
+    policy.write_text(good)
+    policy.chmod(0o600)
+    activated.spawn()
+    assert ask(activated, "health")["codes"] == []
+    policy.write_text(good + "nonsense = 1\n")
+    with pytest.raises(BadRequest, match="nonsense"):
+        ask(activated, "policy.reload")
+    health = ask(activated, "health")
+    assert health["codes"] == ["reload_refused"]
+    assert "nonsense" in health["reasons"][0]
+    policy.write_text(good)
+    ask(activated, "policy.reload")
+    assert ask(activated, "health")["codes"] == []
 
 
 def test_what_is_read_at_the_start_only_waits_for_the_next(
