@@ -18,6 +18,7 @@ from brain_daemon.service.exposition import Family, render
 from brain_daemon.service.metrics import Histogram
 from tests.daemon.activation import Activated, ask
 from tests.daemon_process import ROOT, Daemon
+from tests.protocol.serving import wait_until
 from tests.service.world import ADMIN, ALICE, World
 
 OPERATOR = replace(ADMIN, roles=frozenset({"operator"}))
@@ -296,6 +297,7 @@ def test_the_socket_is_counted(daemon: Daemon) -> None:
         with pytest.raises(NotFound):
             client.call("no_such_method")
         after = parsed(client.metrics()["text"])
+        wait_until(lambda: sample(parsed(client.metrics()["text"]), "brain_connections") == 1)
     assert sample(before, "brain_connections") == 1
     assert sample(during, "brain_connections") == 2
     assert sample(after, "brain_connections_accepted_total") == 2
