@@ -42,6 +42,7 @@ setup(
             extension("rrf"),
             extension("framing"),
             extension("excerpt"),
+            extension("checksum"),
         ],
         language_level=3,
         compiler_directives={

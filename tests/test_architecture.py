@@ -15,7 +15,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_ext": set(),
     "text": {"_ext"},
     "embedding": {"_ext"},
-    "store": {"text"},
+    "store": {"text", "_ext"},
     "index": {"store", "text", "_ext"},
     "ingest": {"embedding", "text", "_ext"},
     "recall": {"index", "store", "embedding", "text", "_ext"},

@@ -15,14 +15,14 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from brain_daemon._ext.checksum import chained
 from brain_daemon.store.checksums import PAGE_BYTES
 
 _HEADER_BYTES = 32
 _FRAME_BYTES = 24 + PAGE_BYTES
-_BLOCK_FRAMES = 1024  # read at one time
+_BLOCK_FRAMES = 128  # read at one time
 _BIG_ENDIAN = 0x377F0683
 
-Words = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
 
 
@@ -106,33 +106,22 @@ def _frames(log: Path) -> Iterator[tuple[Flags, Flags]]:
         header = file.read(_HEADER_BYTES)
         if len(header) < _HEADER_BYTES:
             return
-        order = ">" if struct.unpack_from(">I", header)[0] == _BIG_ENDIAN else "<"
+        is_big = struct.unpack_from(">I", header)[0] == _BIG_ENDIAN
         salts = np.frombuffer(header, ">u4", 2, 16).astype(np.uint32)
         stored = np.frombuffer(header, ">u4", 2, 24).astype(np.uint32)
-        words = np.frombuffer(header, f"{order}u4", 6).astype(np.uint32)[None]
-        if not np.array_equal(_chained(words, np.zeros((1, 2), np.uint32))[0], stored):
+        words = np.frombuffer(header, np.uint8, 24)[None]
+        if not np.array_equal(chained(words, np.zeros((1, 2), np.uint32), is_big)[0], stored):
             # Nothing of the log is read then; whose frames they are, the first one says.
             salts = np.frombuffer(file.read(_FRAME_BYTES)[:16].ljust(16, b"\0"), ">u4", 2, 8)
             file.seek(_HEADER_BYTES)
             stored = ~stored
-        while len(block := file.read(_BLOCK_FRAMES * _FRAME_BYTES)) >= _FRAME_BYTES:
-            n_frames = len(block) // _FRAME_BYTES
-            frames = np.frombuffer(block, np.uint8, n_frames * _FRAME_BYTES)
-            frames = frames.reshape(n_frames, _FRAME_BYTES)
+        block = np.empty((_BLOCK_FRAMES, _FRAME_BYTES), np.uint8)
+        while n_frames := file.readinto(block.data) // _FRAME_BYTES:
+            frames = block[:n_frames]
             fields = np.ascontiguousarray(frames[:, :24]).view(">u4").astype(np.uint32)
             before = np.concatenate((stored[None], fields[:-1, 4:]))
-            words = np.concatenate((frames[:, :8], frames[:, 24:]), axis=1).view(f"{order}u4")
             is_ours = (fields[:, 2:4] == salts).all(axis=1)
-            valid = is_ours & (_chained(words, before) == fields[:, 4:]).all(axis=1)
+            found = chained(frames[:, 24:], chained(frames[:, :8], before, is_big), is_big)
+            valid = is_ours & (found == fields[:, 4:]).all(axis=1)
             yield valid, is_ours & (fields[:, 1] != 0)
             stored = fields[-1, 4:]
-
-
-def _chained(words: Words, before: Words) -> Words:
-    """SQLite's checksum of each row (n, w), going on from (n, 2); all rows at once."""
-    columns = np.ascontiguousarray(words.T).astype(np.uint32, copy=False)
-    first, second = before[:, 0].copy(), before[:, 1].copy()
-    for place in range(0, len(columns), 2):
-        first += columns[place] + second
-        second += columns[place + 1] + first
-    return np.stack((first, second), axis=1)
