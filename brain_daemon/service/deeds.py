@@ -7,15 +7,16 @@ has the answer. Neither text nor a uri nor a name of an entity is told, for all 
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from brain_daemon.audit.log import AuditLog
 from brain_daemon.index.snapshot import Change
 from brain_daemon.model import Principal
-from brain_daemon.service.writer import ExclusiveJob, WriteJob
+from brain_daemon.service.writer import ExclusiveJob, Job, PutJob, WriteJob
 
+_Given = TypeVar("_Given")
 MAX_IDS = 50  # of a list in one record; its length is told as well
 _TOLD = (
     *("id", "document_id", "document_ids", "chunk_ids", "expires_at"),
@@ -44,10 +45,12 @@ class Deed:
         self.tell("done", **_told(result))
         self._audit.sync()
 
-    def watched(self, job: WriteJob | ExclusiveJob) -> WriteJob | ExclusiveJob:
+    def watched(self, job: Job) -> Job:
         """Give the job that does the same and tells of it."""
         if isinstance(job, WriteJob):
             return WriteJob(self._telling(job.apply), job.frees)
+        if isinstance(job, PutJob):
+            return PutJob(job.put, self._telling(job.tell))
         run = job.run
 
         def telling(connection: apsw.Connection) -> Any:
@@ -69,10 +72,10 @@ class Deed:
             self.tell("failed", error=type(future.exception()).__name__)
 
     def _telling(
-        self, apply: Callable[[apsw.Connection], tuple[Any, Sequence[Change]]]
-    ) -> Callable[[apsw.Connection], tuple[Any, Sequence[Change]]]:
-        def telling(connection: apsw.Connection) -> tuple[Any, Sequence[Change]]:
-            result, changes = apply(connection)
+        self, apply: Callable[[_Given], tuple[Any, Sequence[Change]]]
+    ) -> Callable[[_Given], tuple[Any, Sequence[Change]]]:
+        def telling(given: _Given) -> tuple[Any, Sequence[Change]]:
+            result, changes = apply(given)
             self.tell("commit", **_told(result))  # durable before it: Writer.before_commit
             return result, changes
 

@@ -41,7 +41,7 @@ from brain_daemon.service.deeds import Deed
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.metrics import figures
 from brain_daemon.service.operation import NoParams, Operation
-from brain_daemon.service.writer import ExclusiveJob, WriteJob
+from brain_daemon.service.writer import ExclusiveJob, Job, PutJob, WriteJob
 from brain_daemon.store import failures
 from brain_daemon.store.schema import SCHEMA_VERSION
 from brain_daemon.text.analyzer import ANALYZER_VERSION
@@ -91,7 +91,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 class _Job(NamedTuple):
-    job: WriteJob | ExclusiveJob
+    job: Job
     deed: Deed | None
 
 
@@ -190,7 +190,7 @@ class Dispatcher:
             self._tell_denied(operation.method, principal, error)
             raise
         deed = Deed(memory.audit, operation.method, principal) if operation.audited else None
-        if isinstance(result, WriteJob | ExclusiveJob):
+        if isinstance(result, WriteJob | PutJob | ExclusiveJob):
             return _Job(deed.watched(result) if deed else result, deed)
         if deed:
             deed.tell_done(result)

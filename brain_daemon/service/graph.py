@@ -32,7 +32,7 @@ from brain_daemon.service.remember import (
     Stamp,
     remember,
 )
-from brain_daemon.service.writer import WriteJob
+from brain_daemon.service.writer import PutJob, WriteJob
 from brain_daemon.store import documents
 from brain_daemon.text.names import entity_key
 from brain_daemon.timestamps import now_us
@@ -127,7 +127,7 @@ def traverse(memory: Memory, params: TraverseParams, principal: Principal) -> di
     }
 
 
-def link(memory: Memory, params: LinkParams, principal: Principal) -> WriteJob | dict[str, Any]:
+def link(memory: Memory, params: LinkParams, principal: Principal) -> WriteJob | PutJob:
     """State a relation; the same one again in the same domain changes nothing."""
     subject, relation, object_ = params.subject, params.relation, params.object
     words = (subject, relation.replace("_", " "), object_)

@@ -22,11 +22,11 @@ class NoParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Operation:
     """One method of the wire protocol.
 
-    ``run(memory, params, principal)`` gives the result, or a `WriteJob` or `ExclusiveJob` that
-    the dispatcher queues for the writer thread. What ``writes``, be it the store or another file,
-    must be a request, whose answer is read. ``heavy(memory, params)`` tells that ``run``
-    would hold the event loop too long and belongs on a thread. ``role`` is the one that a caller
-    needs; this is the only place that says so. What is ``audited`` is told to the audit log.
+    ``run(memory, params, principal)`` gives the result, or a job that the dispatcher queues for
+    the writer thread. What ``writes``, be it the store or another file, must be a request, whose
+    answer is read. ``heavy(memory, params)`` tells that ``run`` would hold the event loop too long
+    and belongs on a thread. ``role`` is the one that a caller needs; this is the only place that
+    says so. What is ``audited`` is told to the audit log.
     """
 
     method: str

@@ -22,7 +22,7 @@ from brain_daemon.service import hygiene
 from brain_daemon.service.access import check_placing, may_change
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Id, Operation
-from brain_daemon.service.writer import WriteJob
+from brain_daemon.service.writer import PutJob, WriteJob
 from brain_daemon.store import documents
 from brain_daemon.timestamps import now_us, parse_us
 
@@ -79,7 +79,7 @@ class ForgetParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     uri: Uri | None = None
 
 
-def remember(memory: Memory, params: RememberParams, principal: Principal) -> WriteJob:
+def remember(memory: Memory, params: RememberParams, principal: Principal) -> WriteJob | PutJob:
     """Prepare one text; see docs/protocol.md for the fields."""
     check_placing(principal, params.domain, params.access_scope)
     _check_size(memory, "text", params.text)
@@ -103,7 +103,7 @@ def remember(memory: Memory, params: RememberParams, principal: Principal) -> Wr
 
 def ingest_markdown(
     memory: Memory, params: MarkdownParams, principal: Principal
-) -> WriteJob | dict[str, Any]:
+) -> WriteJob | PutJob | dict[str, Any]:
     """Prepare one Markdown document; ``dry_run`` only tells what storing it would do."""
     check_placing(principal, params.domain, params.access_scope)
     _check_size(memory, "content", params.content)
@@ -158,27 +158,32 @@ def _put(
     principal: Principal,
     report_near: bool,
     echo: StoredChunk | None = None,
-) -> WriteJob:
+) -> WriteJob | PutJob:
     writer = {"uid": principal.uid, "pid": principal.pid, "name": principal.name}
+    put = documents.Put(
+        document,
+        writer,
+        now_us(),
+        quota_bytes=principal.quota.bytes,
+        capacity=memory.capacity,
+    )
     near = None  # a search of all vectors, so only where it is asked for
     if report_near:
         near = [] if echo else hygiene.near_duplicates(memory, document, principal)
 
+    def tell(stored: documents.PutResult) -> tuple[dict[str, Any], list[Change]]:
+        changes = [] if stored.unchanged else [Change.put(document, stored)]
+        record = _put_record(document, stored)
+        return record | {"near_duplicates": near, "echo_of": None}, changes
+
+    if echo is None:
+        return PutJob(put, tell)
+
     def apply(connection: apsw.Connection) -> tuple[dict[str, Any], list[Change]]:
-        if echo is not None and hygiene.stands(connection, echo):
+        if hygiene.stands(connection, echo):
             same = documents.PutResult(echo.document_id, echo.uri, echo.revision, False, True)
             return _put_record(document, same) | {"near_duplicates": near, "echo_of": echo.id}, []
-        put = documents.put(
-            connection,
-            document,
-            writer,
-            now_us(),
-            quota_bytes=principal.quota.bytes,
-            capacity=memory.capacity,
-        )
-        changes = [] if put.unchanged else [Change.put(document, put)]
-        record = _put_record(document, put)
-        return record | {"near_duplicates": near, "echo_of": None}, changes
+        return tell(documents.put(connection, *put))
 
     return WriteJob(apply)
 

@@ -120,15 +120,22 @@ def import_records(memory: Memory, params: ImportParams, principal: Principal) -
     def apply(connection: apsw.Connection) -> tuple[dict[str, int], list[Change]]:
         counts = Counter(created=0, updated=0, unchanged=0)
         changes = []
-        for record, document in zip(params.records, prepared, strict=True):
-            put = documents.put(
-                connection,
-                document,
-                msgspec.structs.asdict(record.writer),
-                parse_us(record.stored_at, "stored_at"),
-                first_revision=record.revision,
-                capacity=memory.capacity,
-            )
+        stored = documents.put_many(
+            connection,
+            [
+                documents.Put(
+                    document,
+                    msgspec.structs.asdict(record.writer),
+                    parse_us(record.stored_at, "stored_at"),
+                    first_revision=record.revision,
+                    capacity=memory.capacity,
+                )
+                for record, document in zip(params.records, prepared, strict=True)
+            ],
+        )
+        for document, put in zip(prepared, stored, strict=True):
+            if isinstance(put, Exception):
+                raise put
             counts["unchanged" if put.unchanged else "created" if put.created else "updated"] += 1
             if not put.unchanged:
                 changes.append(Change.put(document, put))

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from time import monotonic, perf_counter_ns
 from typing import Any
 
@@ -22,7 +23,7 @@ from brain_daemon import heap
 from brain_daemon.errors import BrainError, Overloaded, StoreDegraded
 from brain_daemon.index.snapshot import Change
 from brain_daemon.service.metrics import DURATIONS_NS, SIZES, Histogram
-from brain_daemon.store import failures, maintenance
+from brain_daemon.store import documents, failures, maintenance
 from brain_daemon.store import log as write_ahead
 from brain_daemon.store.reserve import Reserve
 
@@ -48,22 +49,36 @@ class WriteJob:
 
 
 @dataclass(slots=True)
+class PutJob:
+    """A document to be stored; those that follow one another are stored together.
+
+    ``tell`` gives the result for the caller and the changes that the index needs.
+    """
+
+    put: documents.Put
+    tell: Callable[[documents.PutResult], tuple[Any, Sequence[Change]]]
+
+
+@dataclass(slots=True)
 class ExclusiveJob:
     """Maintenance that must run alone and outside a transaction (VACUUM, re-embedding)."""
 
     run: Callable[[apsw.Connection], Any]
 
 
+Job = WriteJob | PutJob | ExclusiveJob
+
+
 @dataclass(slots=True)
 class _Waiting:
-    job: WriteJob | ExclusiveJob
+    job: Job
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
 
 
 class _PartlyWritten(Exception):
-    """A job failed after its first change; its cause says why."""
+    """A job, or one of several, failed after its first change; its cause says why."""
 
 
 class Writer(threading.Thread):
@@ -130,7 +145,7 @@ class Writer(threading.Thread):
         connection.set_wal_hook(self._note_log)
         self._queue: queue.SimpleQueue[list[_Waiting]] = queue.SimpleQueue()
 
-    def submit(self, job: WriteJob | ExclusiveJob) -> asyncio.Future[Any]:
+    def submit(self, job: Job) -> asyncio.Future[Any]:
         """Queue a job from the event loop's thread; the future resolves after its commit.
 
         Raises
@@ -295,11 +310,11 @@ class Writer(threading.Thread):
             if self.failure is not None:
                 raise StoreDegraded(f"the store takes no writes: {self.failure}")
             try:
-                changes = self._transact(batch, self._apply)
+                changes = self._transact(list(_parts(batch)), self._apply)
             except _PartlyWritten:
                 # Rare, so the common case does without savepoints: each makes FTS5 flush.
                 self._connection.execute("ROLLBACK")
-                changes = self._transact(batch, self._apply_in_savepoint)
+                changes = self._transact([[each] for each in batch], self._apply_in_savepoint)
         except Exception as caught:
             error = self._reserve.explain(caught)
             self._abandon(error)
@@ -325,47 +340,57 @@ class Writer(threading.Thread):
                 )
 
     def _transact(
-        self, batch: list[_Waiting], apply: Callable[[_Waiting], Sequence[Change]]
+        self,
+        parts: Sequence[list[_Waiting]],
+        apply: Callable[[list[_Waiting]], Sequence[Change]],
     ) -> list[Change]:
         connection = self._connection
         started = perf_counter_ns()
         n_before = connection.total_changes()
         connection.execute("BEGIN IMMEDIATE")
-        changes = [change for waiting in batch for change in apply(waiting)]
+        changes = [change for part in parts for change in apply(part)]
         self._before_commit()
         connection.execute("COMMIT")
         if connection.total_changes() != n_before:  # else nothing was written
             self.commits += 1
             self.commit_ns.observe(perf_counter_ns() - started)
-            self.commit_writes.observe(sum(waiting.error is None for waiting in batch))
+            done = sum(waiting.error is None for part in parts for waiting in part)
+            self.commit_writes.observe(done)
             n_chunks = sum(len(c.chunk_ids) + len(c.removed_chunk_ids) for c in changes)
             self.commit_chunks.observe(n_chunks)
         return changes
 
-    def _apply(self, waiting: _Waiting) -> Sequence[Change]:
-        """Apply a job; one that fails before it wrote anything harms nobody."""
+    def _apply(self, part: list[_Waiting]) -> Sequence[Change]:
+        """Apply a job, or documents together; one that fails before it wrote harms nobody."""
         connection = self._connection
         n_before = connection.total_changes()
-        waiting.error = None
         try:
-            waiting.result, changes = waiting.job.apply(connection)  # type: ignore[union-attr]
+            outcomes = _outcomes([waiting.job for waiting in part], connection)
         except Exception as error:
             if not connection.in_transaction:  # SQLite rolled the whole batch back (disk full)
                 raise
-            if connection.total_changes() != n_before:
+            if len(part) > 1 or connection.total_changes() != n_before:
                 raise _PartlyWritten from error
-            waiting.error = failures.translate(error)
-            return ()
+            outcomes = [error]
+        changes: list[Change] = []
+        for waiting, outcome in zip(part, outcomes, strict=True):
+            waiting.error = None
+            if isinstance(outcome, Exception):
+                waiting.error = failures.translate(outcome)
+            else:
+                waiting.result, its_changes = outcome
+                changes += its_changes
         return changes
 
-    def _apply_in_savepoint(self, waiting: _Waiting) -> Sequence[Change]:
+    def _apply_in_savepoint(self, part: list[_Waiting]) -> Sequence[Change]:
         connection = self._connection
         connection.execute("SAVEPOINT job")
         changes: Sequence[Change] = ()
         try:
-            changes = self._apply(waiting)
+            changes = self._apply(part)
         except _PartlyWritten as partly:
             connection.execute("ROLLBACK TO job")
+            (waiting,) = part
             waiting.error = failures.translate(partly.__cause__ or partly)
         connection.execute("RELEASE job")
         return changes
@@ -405,6 +430,24 @@ class Writer(threading.Thread):
         if not isinstance(error, BrainError):
             said = error if isinstance(error, apsw.Error | OSError) else type(error).__name__
             log.error("writing failed: %s", said)  # what others say may quote what is stored
+
+
+def _parts(batch: list[_Waiting]) -> Iterator[list[_Waiting]]:
+    """Cut a batch, in its order, into documents that follow one another and single other jobs."""
+    for are_puts, group in groupby(batch, key=lambda waiting: isinstance(waiting.job, PutJob)):
+        if are_puts:
+            yield list(group)
+        else:
+            yield from ([each] for each in group)
+
+
+def _outcomes(jobs: list[Any], connection: apsw.Connection) -> list[Any]:
+    """Give for each job of a part its result and changes, or why nothing of it was written."""
+    if isinstance(jobs[0], WriteJob):
+        return [jobs[0].apply(connection)]
+    put = documents.put_many(connection, [job.put for job in jobs])
+    told = zip(jobs, put, strict=True)
+    return [done if isinstance(done, Exception) else job.tell(done) for job, done in told]
 
 
 def _resolve(batch: list[_Waiting]) -> None:

@@ -4,25 +4,56 @@ A document is named by (uri, owner, domain). ``put`` and ``remove`` run inside t
 transaction and report what changed, so that the resident index can follow without reading back.
 """
 
-import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import apsw
-from msgspec.structs import replace
 
-from brain_daemon.model import PreparedChunk, PreparedDocument, Tags
-from brain_daemon.store import copies, fulltext, graph, usage, vectors
+from brain_daemon.errors import CapacityExceeded, QuotaExceeded
+from brain_daemon.model import PreparedDocument, Tags
+from brain_daemon.store import chunks, copies, graph, usage, vectors
 from brain_daemon.store.capacity import UNBOUNDED, Capacity
 
 FORGOTTEN_HASH = bytes(32)  # of a document that lost a chunk: no text has it
 
 
+Refusal = ValueError | QuotaExceeded | CapacityExceeded
+
+
+class Put(NamedTuple):
+    """A document that is to be stored.
+
+    Attributes
+    ----------
+    document : PreparedDocument
+    writer : mapping
+        ``uid``, ``pid`` and ``name`` from the peer's credentials.
+    stored_at_us : int
+        UTC microseconds since the epoch.
+    first_revision : int
+        Of a new document; an import carries on the count.
+    quota_bytes : int, optional
+        What its owner may have stored at most, as `usage.charge` counts.
+    capacity : Capacity, optional
+        What the store may hold at most.
+    """
+
+    document: PreparedDocument
+    writer: Mapping[str, Any]
+    stored_at_us: int
+    first_revision: int = 1
+    quota_bytes: int | None = None
+    capacity: Capacity = UNBOUNDED
+
+
 @dataclass(frozen=True, slots=True)
 class PutResult:
-    """What `put` did; the lists after ``removed_entity_ids`` run parallel to the chunks."""
+    """What was done; the lists after ``removed_entity_ids`` run parallel to the chunks."""
 
     document_id: int
     uri: str
@@ -71,7 +102,7 @@ def put(
     quota_bytes: int | None = None,
     capacity: Capacity = UNBOUNDED,
 ) -> PutResult:
-    """Store a document: new, unchanged (the same hash: one SELECT), or as the next revision.
+    """Store a document: new, unchanged (the same hash), or as the next revision.
 
     A revision keeps the document's id; its old chunks leave every table and its new ones get new
     ids. ``uri`` None stores a new document and names it ``memory:<id>``, unless one so named has
@@ -82,17 +113,8 @@ def put(
     ----------
     conn : apsw.Connection
         Inside a transaction (a savepoint, if one refusal must not undo its neighbours).
-    document : PreparedDocument
-    writer : mapping
-        ``uid``, ``pid`` and ``name`` from the peer's credentials.
-    stored_at_us : int
-        UTC microseconds since the epoch.
-    first_revision : int
-        Of a new document; an import carries on the count.
-    quota_bytes : int, optional
-        What its owner may have stored at most, as `usage.charge` counts.
-    capacity : Capacity, optional
-        What the store may hold at most.
+    document, writer, stored_at_us, first_revision, quota_bytes, capacity
+        See `Put`.
 
     Returns
     -------
@@ -108,83 +130,30 @@ def put(
     CapacityExceeded
         The store would hold more than ``capacity``; before anything was written.
     """
-    if not document.chunks:
-        raise ValueError("a document without chunks is not stored")
-    tags = document.tags
-    if document.uri is None and tags.thread is None:
-        document = replace(document, uri=_uri_of_same(conn, document))
-    found = None
-    if document.uri is not None:
-        found = conn.execute(
-            "SELECT id, uri, revision, content_hash, title, EXISTS (SELECT 1 FROM chunk "
-            "WHERE document_id = document.id AND flagged), n_bytes FROM document "
-            "WHERE uri = ? AND owner = ? AND domain = ?",
-            (document.uri, tags.owner, tags.domain),
-        ).fetchone()
-        if found is not None and found[3] == document.content_hash != FORGOTTEN_HASH:
-            return PutResult(
-                found[0],
-                found[1],
-                found[2],
-                created=False,
-                unchanged=True,
-                is_flagged=bool(found[5]),
-            )
-
-    sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
-    stored_vectors = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
-    n_bytes = usage.charge(document)
-    added = n_bytes - (found[6] if found else 0)
-    if quota_bytes is not None:
-        usage.check(conn, tags.owner, added, quota_bytes)
-    if capacity is not UNBOUNDED:
-        n_before = len(_chunk_ids(conn, found[0])) if found else 0
-        capacity.check(conn, len(document.chunks) - n_before, added)
-    row = _row(document, writer, stored_at_us, n_bytes)
-    removed: list[int] = []
-    touched: list[int] = []
-    flagged = [chunk.flagged for chunk in document.chunks]
-    if any(flagged) and found is not None and found[4] == document.title:
-        released = _released(conn, found[0])
-        flagged = [chunk.flagged and _marks(chunk) not in released for chunk in document.chunks]
-    if found is None:
-        revision = first_revision
-        document_id, uri = _insert(
-            conn, document.uri, sequence.get("document", 0) + 1, (*row, revision)
-        )
-    else:
-        document_id, uri, revision = found[0], found[1], found[2] + 1
-        removed = _chunk_ids(conn, document_id)
-        touched = _delete_chunks(conn, removed)
-        conn.execute(_UPDATE, (*row, document_id))
-    usage.add(conn, tags.owner, added)
-
-    first_id = sequence.get("chunk", 0) + 1
-    chunk_ids = list(range(first_id, first_id + len(document.chunks)))
-    previous_ids = [_thread_end(conn, document_id, tags), *chunk_ids[:-1]]
-    ids, created = graph.intern(conn, document.chunks, sequence.get("entity", 0) + 1)
-    _insert_chunks(conn, document_id, chunk_ids, previous_ids, document, flagged)
-    conn.executemany(
-        vectors.INSERT,
-        [(id_, *stored) for id_, stored in zip(chunk_ids, stored_vectors, strict=True)],
+    (result,) = put_many(
+        conn, [Put(document, writer, stored_at_us, first_revision, quota_bytes, capacity)]
     )
-    entity_ids, edges = graph.link(conn, chunk_ids, document.chunks, ids)
-    return PutResult(
-        document_id=document_id,
-        uri=uri,
-        revision=revision,
-        created=found is None,
-        unchanged=False,
-        chunk_ids=chunk_ids,
-        removed_chunk_ids=removed,
-        removed_entity_ids=graph.prune(conn, touched),
-        previous_ids=previous_ids,
-        entity_ids=entity_ids,
-        edges=edges,
-        new_entities=created,
-        flagged=flagged,
-        is_flagged=any(flagged),
-    )
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def put_many(conn: apsw.Connection, puts: Iterable[Put]) -> list[PutResult | Refusal]:
+    """Store documents as `put` would one after the other, by much fewer statements.
+
+    Returns
+    -------
+    list
+        For each document what `put` would return or, having written nothing of it, raise. New
+        entities stand with the first document of those that were written together.
+    """
+    results: list[PutResult | Refusal] = []
+    for part in _independent(puts):
+        found = zip(part, _find_same(conn, part), strict=True)
+        for is_alone, group in groupby(found, key=_is_alone):
+            for together in ([each] for each in group) if is_alone else [list(group)]:
+                results += _store(conn, together)
+    return results
 
 
 def find(
@@ -242,12 +211,12 @@ def set_expiry(conn: apsw.Connection, document_id: int, expires_at_us: int | Non
     Its hash stays: the same content stored again is unchanged and keeps the new expiry.
     """
     conn.execute("UPDATE document SET expires_at = ? WHERE id = ?", (expires_at_us, document_id))
-    return _chunk_ids(conn, document_id)
+    return chunks.ids_of(conn, document_id)
 
 
 def remove(conn: apsw.Connection, document_id: int) -> Removal:
     """Remove a document and all that hangs on it; unknown ids remove nothing."""
-    chunk_ids = _chunk_ids(conn, document_id)
+    chunk_ids = chunks.ids_of(conn, document_id)
     touched = _delete_chunks(conn, chunk_ids)
     for gone in conn.execute(
         "DELETE FROM document WHERE id = ? RETURNING owner, -n_bytes", (document_id,)
@@ -269,7 +238,7 @@ def remove_chunk(conn: apsw.Connection, chunk_id: int) -> Removal:
     if row is None:
         return Removal([], [])
     document_id, owner, n_charged, n_bytes = row
-    if _chunk_ids(conn, document_id) == [chunk_id]:
+    if chunks.ids_of(conn, document_id) == [chunk_id]:
         return remove(conn, document_id)
     touched = _delete_chunks(conn, [chunk_id])
     freed = min(n_charged, n_bytes + usage.CHUNK_BYTES)
@@ -295,12 +264,153 @@ _UPDATE = (
     "WHERE id = ?"
 )
 _SELECT = f"SELECT id, uri, revision, {_COLUMNS} FROM document"
+_SAME = (
+    "SELECT owner, domain, id, uri, revision, content_hash, title, n_bytes, EXISTS (SELECT 1 "
+    "FROM chunk WHERE document_id = document.id AND flagged) FROM carray(?) CROSS JOIN document"
+)
 
 
-def _row(
-    document: PreparedDocument, writer: Mapping[str, Any], stored_at_us: int, n_bytes: int
-) -> tuple[Any, ...]:
+def _document(row: Sequence[Any]) -> StoredDocument:
+    (
+        document_id, uri, revision, owner, domain, title, content_hash, source, access_scope,
+        node_kind, lawful_basis, region, pii, created_at, expires_at, thread, seq,
+        uid, pid, name, stored_at,
+    ) = row  # fmt: skip
+    tags = Tags(
+        source, domain, access_scope, owner, node_kind, lawful_basis, region, bool(pii),
+        created_at, expires_at, thread, seq,
+    )  # fmt: skip
+    writer = {"uid": uid, "pid": pid, "name": name}
+    return StoredDocument(document_id, uri, revision, title, content_hash, tags, writer, stored_at)
+
+
+class _Same(NamedTuple):
+    """The stored document that a given one repeats or revises."""
+
+    id: int
+    uri: str
+    revision: int
+    content_hash: bytes
+    title: str
+    n_bytes: int
+    is_flagged: int
+
+
+class _Task(NamedTuple):
+    """A document that is written, and what it replaces."""
+
+    put: Put
+    revised: _Same | None
+    n_bytes: int
+    vectors: list[tuple[bytes, float]]
+
+
+_Key = tuple[str | bytes, str, str]
+
+
+def _key(document: PreparedDocument) -> _Key | None:
+    """How its like is found: by uri or hash, owner and domain; None for a turn without a uri."""
     tags = document.tags
+    if document.uri is None and tags.thread is not None:
+        return None
+    return document.uri or document.content_hash, tags.owner, tags.domain
+
+
+def _independent(puts: Iterable[Put]) -> Iterator[list[Put]]:
+    """Cut documents, in their order, into parts in which none matters to another."""
+    part: list[Put] = []
+    seen: set[object] = set()
+    for put in puts:
+        document, tags = put.document, put.document.tags
+        names: set[object] = set()
+        if (key := _key(document)) is not None:
+            names.add(key)
+        if tags.thread is not None:
+            names.add(("thread", tags.thread, tags.owner, tags.domain))
+        # The store gives such names, too.
+        is_alone = document.uri is not None and document.uri.startswith("memory:")
+        if part and (is_alone or not names.isdisjoint(seen)):
+            yield part
+            part, seen = [], set()
+        part.append(put)
+        seen |= names
+        if is_alone:
+            yield part
+            part, seen = [], set()
+    if part:
+        yield part
+
+
+def _find_same(conn: apsw.Connection, puts: Sequence[Put]) -> list[_Same | None]:
+    """Find what was stored under the uri; without one, the first under a given name and hash."""
+    keys = [_key(put.document) for put in puts]
+    found: dict[_Key | None, _Same] = {}
+    # As bytes, because an array for SQLite takes no text with a NUL in it.
+    uris = [key[0].encode() for key in keys if key and isinstance(key[0], str)]
+    if uris:
+        asked = f"{_SAME} WHERE uri = CAST(value AS TEXT)"
+        for owner, domain, *columns in conn.execute(asked, (apsw.carray(tuple(uris)),)):
+            same = _Same(*columns)
+            found[same.uri, owner, domain] = same
+    hashes = [key[0] for key in keys if key and isinstance(key[0], bytes)]
+    if hashes:
+        asked = (
+            f"{_SAME} WHERE content_hash = value AND thread IS NULL AND uri = 'memory:' || id "
+            "ORDER BY id DESC"
+        )
+        for owner, domain, *columns in conn.execute(asked, (apsw.carray(tuple(hashes)),)):
+            same = _Same(*columns)
+            found[same.content_hash, owner, domain] = same
+    return [found.get(key) for key in keys]
+
+
+def _is_alone(found: tuple[Put, _Same | None]) -> bool:
+    """Whether a document is written alone.
+
+    What a revision leaves without support is gone before the next document names it, and what was
+    written is seen before the next one is held against the bounds of the store.
+    """
+    put, same = found
+    return same is not None or put.capacity != UNBOUNDED
+
+
+def _store(
+    conn: apsw.Connection, puts: Sequence[tuple[Put, _Same | None]]
+) -> list[PutResult | Refusal]:
+    """Store new documents, or one that there was before."""
+    pending: Counter[str] = Counter()
+    judged = [_judge(conn, put, same, pending) for put, same in puts]
+    written = iter(_write(conn, [task for task in judged if isinstance(task, _Task)]))
+    return [next(written) if isinstance(task, _Task) else task for task in judged]
+
+
+def _judge(
+    conn: apsw.Connection, put: Put, same: _Same | None, pending: Counter[str]
+) -> _Task | PutResult | Refusal:
+    """Tell whether a document is to be written; ``pending`` are the bytes that others add."""
+    document, owner = put.document, put.document.tags.owner
+    if same is not None and same.content_hash == document.content_hash != FORGOTTEN_HASH:
+        is_flagged = bool(same.is_flagged)
+        return PutResult(same.id, same.uri, same.revision, False, True, is_flagged=is_flagged)
+    n_bytes = usage.charge(document)
+    added = n_bytes - (same.n_bytes if same else 0)
+    try:
+        if not document.chunks:
+            raise ValueError("a document without chunks is not stored")
+        blobs = [vectors.encode(chunk.vector, chunk.scale) for chunk in document.chunks]
+        if put.quota_bytes is not None:
+            usage.check(conn, owner, added, put.quota_bytes, pending[owner])
+        if put.capacity != UNBOUNDED:
+            n_before = len(chunks.ids_of(conn, same.id)) if same else 0
+            put.capacity.check(conn, len(document.chunks) - n_before, added)
+    except (ValueError, QuotaExceeded, CapacityExceeded) as refusal:
+        return refusal
+    pending[owner] += added
+    return _Task(put, same, n_bytes, blobs)
+
+
+def _row(task: _Task) -> tuple[Any, ...]:
+    document, writer, tags = task.put.document, task.put.writer, task.put.document.tags
     return (
         tags.owner,
         tags.domain,
@@ -319,122 +429,115 @@ def _row(
         writer["uid"],
         writer["pid"],
         writer["name"],
-        stored_at_us,
-        n_bytes,
+        task.put.stored_at_us,
+        task.n_bytes,
     )
 
 
-def _document(row: Sequence[Any]) -> StoredDocument:
-    (
-        document_id, uri, revision, owner, domain, title, content_hash, source, access_scope,
-        node_kind, lawful_basis, region, pii, created_at, expires_at, thread, seq,
-        uid, pid, name, stored_at,
-    ) = row  # fmt: skip
-    tags = Tags(
-        source, domain, access_scope, owner, node_kind, lawful_basis, region, bool(pii),
-        created_at, expires_at, thread, seq,
-    )  # fmt: skip
-    writer = {"uid": uid, "pid": pid, "name": name}
-    return StoredDocument(document_id, uri, revision, title, content_hash, tags, writer, stored_at)
+def _write(conn: apsw.Connection, tasks: Sequence[_Task]) -> list[PutResult]:
+    """Write new documents, or one revision: a statement a table."""
+    if not tasks:
+        return []
+    sequence = dict(conn.execute("SELECT name, seq FROM sqlite_sequence"))
+    removed: list[int] = []
+    touched: list[int] = []
+    released: set[chunks.Marks] = set()
+    if (revised := tasks[0].revised) is None:
+        names = _insert(conn, tasks, sequence.get("document", 0) + 1)
+    else:
+        if revised.title == tasks[0].put.document.title:
+            released = chunks.released(conn, revised.id)
+        removed = chunks.ids_of(conn, revised.id)
+        touched = _delete_chunks(conn, removed)
+        conn.execute(_UPDATE, (*_row(tasks[0]), revised.id))
+        names = [(revised.id, revised.uri, revised.revision + 1)]
+    added: Counter[str] = Counter()
+    for task in tasks:
+        added[task.put.document.tags.owner] += task.n_bytes - (revised.n_bytes if revised else 0)
+    for owner, n_bytes in added.items():
+        usage.add(conn, owner, n_bytes)
+
+    placed: list[chunks.Placed] = []
+    next_id = sequence.get("chunk", 0) + 1
+    for task, (document_id, _, _) in zip(tasks, names, strict=True):
+        document = task.put.document
+        previous_id = _thread_end(conn, document_id, document.tags)
+        parts = zip(document.chunks, task.vectors, strict=True)
+        for ordinal, (chunk, vector) in enumerate(parts):
+            is_flagged = chunk.flagged and chunks.marks(chunk) not in released
+            copy_hash = copies.hash_of(*copies.identity(chunk.text, document.tags))
+            place = (next_id, document_id, ordinal, previous_id)
+            placed.append(chunks.Placed(*place, chunk, vector, is_flagged, copy_hash))
+            previous_id, next_id = next_id, next_id + 1
+    prepared = [each.chunk for each in placed]
+    entities, created = graph.intern(conn, prepared, sequence.get("entity", 0) + 1)
+    chunks.insert(conn, placed)
+    mentioned, edges = graph.link(conn, [each.id for each in placed], prepared, entities)
+    removed_entity_ids = graph.prune(conn, touched)
+
+    results: list[PutResult] = []
+    by_document = groupby(placed, key=attrgetter("document_id"))
+    for (document_id, uri, revision), (_, group) in zip(names, by_document, strict=True):
+        own = list(group)
+        ids = [each.id for each in own]
+        flagged = [each.is_flagged for each in own]
+        results.append(
+            PutResult(
+                document_id=document_id,
+                uri=uri,
+                revision=revision,
+                created=revised is None,
+                unchanged=False,
+                chunk_ids=ids,
+                removed_chunk_ids=removed,
+                removed_entity_ids=removed_entity_ids,
+                previous_ids=[each.previous_id for each in own],
+                entity_ids=[mentioned[id_] for id_ in ids],
+                edges=[edge for id_ in ids for edge in edges.get(id_, ())],
+                new_entities=[] if results else created,
+                flagged=flagged,
+                is_flagged=any(flagged),
+            )
+        )
+    return results
 
 
 def _insert(
-    conn: apsw.Connection, uri: str | None, document_id: int, row: tuple[Any, ...]
-) -> tuple[int, str]:
-    if uri is not None:
-        conn.execute(_INSERT, (*row, document_id, uri))
-        return document_id, uri
+    conn: apsw.Connection, tasks: Sequence[_Task], first_id: int
+) -> list[tuple[int, str, int]]:
+    """Insert the rows of new documents; give the id, uri and revision of each."""
     while True:
-        uri = f"memory:{document_id}"
-        conn.execute(
-            f"{_INSERT} ON CONFLICT (uri, owner, domain) DO NOTHING", (*row, document_id, uri)
-        )
-        if conn.changes():
-            return document_id, uri
-        document_id += 1  # an import brought a document of that name: this id is skipped
-
-
-def _insert_chunks(
-    conn: apsw.Connection,
-    document_id: int,
-    chunk_ids: Sequence[int],
-    previous_ids: Sequence[int | None],
-    document: PreparedDocument,
-    flagged: Sequence[bool],
-) -> None:
-    numbered = list(zip(chunk_ids, document.chunks, strict=True))
-    conn.executemany(
-        "INSERT INTO chunk(id, document_id, ordinal, previous_id, line_start, line_end, "
-        "heading_path, text, flagged, flag_reason, copy_hash) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                chunk_id,
-                document_id,
-                ordinal,
-                previous_id,
-                chunk.line_start,
-                chunk.line_end,
-                _heading_path(chunk),
-                chunk.text,
-                int(flagged[ordinal]),
-                chunk.flag_reason,
-                copies.hash_of(*copies.identity(chunk.text, document.tags)),
+        named = [
+            (id_, task.put.document.uri or f"memory:{id_}", task.put.first_revision)
+            for id_, task in enumerate(tasks, first_id)
+        ]
+        given = {
+            (uri, task.put.document.tags.owner, task.put.document.tags.domain)
+            for task, (_, uri, _) in zip(tasks, named, strict=True)
+            if task.put.document.uri is None
+        }
+        if not given or given.isdisjoint(
+            conn.execute(
+                "SELECT uri, owner, domain FROM carray(?) CROSS JOIN document ON uri = value",
+                (apsw.carray(tuple(uri for uri, _, _ in given)),),
             )
-            for ordinal, ((chunk_id, chunk), previous_id) in enumerate(
-                zip(numbered, previous_ids, strict=True)
-            )
-        ],
-    )
+        ):
+            break
+        first_id += 1  # an import brought a document of that name: this id is skipped
+    rows = zip(tasks, named, strict=True)
     conn.executemany(
-        fulltext.INSERT,
-        [(id_, c.terms.title, c.terms.body, c.terms.extra) for id_, c in numbered],
+        _INSERT, [(*_row(task), revision, id_, uri) for task, (id_, uri, revision) in rows]
     )
-
-
-def _heading_path(chunk: PreparedChunk) -> str:
-    return json.dumps(chunk.heading_path, ensure_ascii=False) if chunk.heading_path else "[]"
-
-
-def _marks(chunk: PreparedChunk) -> tuple[str, str, str | None]:
-    """What a release was about."""
-    return chunk.text, _heading_path(chunk), chunk.flag_reason
-
-
-def _released(conn: apsw.Connection, document_id: int) -> set[tuple[str, str, str | None]]:
-    rows = conn.execute(
-        "SELECT text, heading_path, flag_reason FROM chunk "
-        "WHERE document_id = ? AND NOT flagged AND flag_reason IS NOT NULL",
-        (document_id,),
-    )
-    return set(rows)
-
-
-def _chunk_ids(conn: apsw.Connection, document_id: int) -> list[int]:
-    rows = conn.execute("SELECT id FROM chunk WHERE document_id = ? ORDER BY id", (document_id,))
-    return [row[0] for row in rows]
+    return named
 
 
 def _delete_chunks(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]:
     """Take chunks out of every table; give the entities that may have lost their support."""
     if not chunk_ids:
         return []
-    ids = apsw.carray(array("q", chunk_ids))
     touched = graph.unlink(conn, chunk_ids)
-    conn.execute("DELETE FROM chunk_fts WHERE rowid IN carray(?)", (ids,))
-    conn.executemany("DELETE FROM chunk_vec WHERE rowid = ?", [(id_,) for id_ in chunk_ids])
-    conn.execute("DELETE FROM chunk WHERE id IN carray(?)", (ids,))
+    chunks.delete(conn, chunk_ids)
     return touched
-
-
-def _uri_of_same(conn: apsw.Connection, document: PreparedDocument) -> str | None:
-    """Find the document that was stored without a uri from the same request, the first of them."""
-    row = conn.execute(
-        "SELECT uri FROM document WHERE content_hash = ? AND owner = ? AND domain = ? "
-        "AND thread IS NULL AND uri = 'memory:' || id ORDER BY id LIMIT 1",
-        (document.content_hash, document.tags.owner, document.tags.domain),
-    ).fetchone()
-    return None if row is None else str(row[0])
 
 
 def _thread_end(conn: apsw.Connection, document_id: int, tags: Tags) -> int | None:

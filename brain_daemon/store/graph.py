@@ -99,17 +99,17 @@ def link(
     chunk_ids: Sequence[int],
     chunks: Sequence[PreparedChunk],
     ids: Mapping[str, int],
-) -> tuple[list[list[int]], list[Edge]]:
+) -> tuple[dict[int, list[int]], dict[int, list[Edge]]]:
     """Store the mentions and edges of new chunks.
 
     Returns
     -------
-    entity_ids : list of list of int
-        For each chunk the entities it mentions, each once, in order of first mention.
-    edges : list of Edge
-        Each once; edges whose two ends are one entity are left out.
+    entity_ids : dict
+        By chunk id the entities it mentions, each once, in order of first mention.
+    edges : dict
+        By chunk id, where it has any, each once; edges whose two ends are one entity are left out.
     """
-    entity_ids: list[list[int]] = []
+    entity_ids: dict[int, list[int]] = {}
     mentions: list[tuple[int, int, str]] = []
     edges: dict[tuple[int, int, int, str], None] = {}
     for chunk_id, chunk in zip(chunk_ids, chunks, strict=True):
@@ -117,7 +117,7 @@ def link(
         for mention in chunk.mentions:
             if mention.name in ids:
                 kinds.setdefault(ids[mention.name], mention.kind)
-        entity_ids.append(list(kinds))
+        entity_ids[chunk_id] = list(kinds)
         mentions += [(chunk_id, entity_id, kind) for entity_id, kind in kinds.items()]
         for relation in chunk.relations:
             source, target = ids.get(relation.subject), ids.get(relation.object)
@@ -132,9 +132,10 @@ def link(
             "INSERT INTO edge(chunk_id, source_id, target_id, relation) VALUES (?, ?, ?, ?)",
             list(edges),
         )
-    return entity_ids, [
-        Edge(source, target, name, chunk_id) for chunk_id, source, target, name in edges
-    ]
+    by_chunk: dict[int, list[Edge]] = {}
+    for chunk_id, source, target, name in edges:
+        by_chunk.setdefault(chunk_id, []).append(Edge(source, target, name, chunk_id))
+    return entity_ids, by_chunk
 
 
 def unlink(conn: apsw.Connection, chunk_ids: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ from brain_daemon._ext.distance import quantize_int8
 from brain_daemon.index.load import load
 from brain_daemon.index.snapshot import Change, Snapshot
 from brain_daemon.recall import lexical
-from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
+from brain_daemon.service.writer import ExclusiveJob, Job, PutJob, WriteJob, Writer
 from brain_daemon.store import connection, documents, fulltext, maintenance, scan, schema, vectors
 from brain_daemon.store.reserve import Reserve
 from brain_daemon.text.analyzer import ANALYZER_VERSION
@@ -47,7 +47,7 @@ class Appliance:
     def _publish(self, changes: list[Change]) -> None:
         self.snapshot = self.snapshot.advance(changes)
 
-    def outcomes(self, *jobs: WriteJob | ExclusiveJob) -> list[Any]:
+    def outcomes(self, *jobs: Job) -> list[Any]:
         """Hand in jobs in one turn; the result or the error of each, once all are told."""
 
         async def told() -> list[Any]:
@@ -63,7 +63,7 @@ class Appliance:
 
         return asyncio.run(told())
 
-    def do(self, *jobs: WriteJob | ExclusiveJob) -> list[Any]:
+    def do(self, *jobs: Job) -> list[Any]:
         """The same, where each has to succeed."""
         results = self.outcomes(*jobs)
         for result in results:
@@ -79,16 +79,15 @@ class Appliance:
         self.writer.stop()
 
 
-def put(text: str, uri: str | None = None, **options: Any) -> WriteJob:
+def put(text: str, uri: str | None = None, **options: Any) -> PutJob:
     """Store a document of one or, where the text has bars, several chunks."""
     of_chunk = {name: options.pop(name) for name in ("names", "relations") if name in options}
     made = document(*(chunk(part, **of_chunk) for part in text.split("|")), uri=uri, **options)
 
-    def apply(conn: apsw.Connection) -> tuple[Any, Sequence[Change]]:
-        stored = documents.put(conn, made, WRITER, NOW_US)
+    def tell(stored: documents.PutResult) -> tuple[Any, Sequence[Change]]:
         return stored.document_id, [] if stored.unchanged else [Change.put(made, stored)]
 
-    return WriteJob(apply)
+    return PutJob(documents.Put(made, WRITER, NOW_US), tell)
 
 
 def forget(uri: str) -> WriteJob:

@@ -13,7 +13,7 @@ import pytest
 
 from brain_daemon.errors import BrainError
 from brain_daemon.service import writer
-from brain_daemon.service.writer import ExclusiveJob, WriteJob
+from brain_daemon.service.writer import Job
 from brain_daemon.store import connection, maintenance, schema
 from tests.service import disk
 from tests.service.appliance import (
@@ -29,7 +29,7 @@ from tests.service.appliance import (
     put,
 )
 
-Batch = list[WriteJob | ExclusiveJob]
+Batch = list[Job]
 PROBES = ("harbour", "changing", "lighthous", "bay0", "bay1", "absent")
 
 

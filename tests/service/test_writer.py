@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from brain_daemon import heap
 from brain_daemon.errors import NotFound, Overloaded, StoreDegraded
@@ -16,6 +18,7 @@ from brain_daemon.service.writer import ExclusiveJob, WriteJob, Writer
 from brain_daemon.store import connection
 from brain_daemon.store.reserve import Reserve
 from tests.protocol.serving import wait_until
+from tests.service.appliance import Appliance, put
 
 
 class Bench:
@@ -121,6 +124,20 @@ def test_failure_after_a_change_is_undone_alone(bench: Bench) -> None:
     assert isinstance(results[3], NotFound)
     assert bench.stored() == ["a", "b"]
     assert [len(changes) for changes in bench.published] == [2]
+
+
+def test_documents_are_stored_together_and_fail_alone(tmp_path: Path) -> None:
+    appliance = Appliance(tmp_path / "brain.db")
+    bad = put("bad")
+    (chunk,) = bad.put.document.chunks
+    unfit = replace(chunk, vector=np.ones(2 * len(chunk.vector), np.int8))
+    bad.put = bad.put._replace(document=replace(bad.put.document, chunks=(unfit,)))
+    first, refused, third = appliance.outcomes(put("first"), bad, put("third"))
+    assert (first, third) == (1, 2)
+    assert isinstance(refused, apsw.SQLError)
+    assert appliance.snapshot.n_alive == 2
+    assert appliance.writer.commits == 1
+    appliance.close()
 
 
 def test_exclusive_job_runs_outside_transactions_in_its_turn(bench: Bench) -> None:

@@ -1,3 +1,5 @@
+import dataclasses
+import random
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 
+from brain_daemon.errors import CapacityExceeded, QuotaExceeded
 from brain_daemon.model import PreparedDocument
 from brain_daemon.store import (
     chunks,
@@ -21,6 +24,7 @@ from brain_daemon.store import (
     scan,
     schema,
 )
+from brain_daemon.store.capacity import Capacity
 from brain_daemon.text.names import entity_key
 
 from .samples import DIM, WRITER, make_chunk, make_document, model_facts
@@ -268,6 +272,105 @@ def test_a_savepoint_undoes_one_document_of_a_batch(conn: apsw.Connection) -> No
     assert third.chunk_ids == [2]
     assert [row[1] for row in scan.terms(conn)] == [b"kept", b"third"]
     assert_sound(conn)
+
+
+TABLES = {
+    "document": "id",
+    "chunk": "id",
+    "chunk_fts": "rowid",
+    "chunk_vec": "rowid",
+    "entity": "id",
+    "mention": "chunk_id, entity_id",
+    "edge": "chunk_id, source_id, target_id, relation",
+    "usage": "owner",
+    "sqlite_sequence": "name",
+}
+
+
+def content(conn: apsw.Connection) -> dict[str, list[Any]]:
+    return {
+        table: conn.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
+        for table, order in TABLES.items()
+    }
+
+
+def a_put(rng: random.Random) -> documents.Put:
+    names = ["Ana", "ana", "Bo", "C++", "Lisbon", "lisbon"]
+    made = [
+        replace(
+            make_chunk(
+                f"words {rng.randrange(6)}",
+                names=tuple(rng.sample(names, rng.randrange(3))),
+                relations=(("Ana", "knows", rng.choice(names)),) if rng.random() < 0.3 else (),
+            ),
+            flagged=rng.random() < 0.1,
+        )
+        for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))
+    ]
+    document = make_document(
+        *made,
+        uri=rng.choice([None, None, "file:a", "file:b\0", f"memory:{rng.randrange(1, 30)}"]),
+        owner=rng.choice(["alice", "bob"]),
+        domain=rng.choice(["default", "work"]),
+        thread=rng.choice([None, None, "talk"]),
+        seq=rng.choice([None, 1, 2]),
+    )
+    quota = rng.choice([None, None, 6_000])
+    capacity = Capacity(chunks=rng.choice([0, 0, 20]))
+    return documents.Put(document, WRITER, 5, rng.choice([1, 1, 7]), quota, capacity)
+
+
+def one_by_one(conn: apsw.Connection, puts: list[documents.Put]) -> list[Any]:
+    results: list[Any] = []
+    for each in puts:
+        try:
+            results.append(documents.put(conn, *each))
+        except (ValueError, QuotaExceeded, CapacityExceeded) as refusal:
+            results.append(refusal)
+    return results
+
+
+def told(results: list[Any]) -> list[Any]:
+    return [
+        str(r) if isinstance(r, Exception) else dataclasses.replace(r, new_entities=[])
+        for r in results
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_at_once_are_stored_as_one_after_the_other(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    stores = [connection.open_writer(tmp_path / f"{name}.db") for name in ("many", "one")]
+    for conn in stores:
+        schema.prepare(conn, **model_facts())
+    many, one = stores
+    for _ in range(6):
+        puts = [a_put(rng) for _ in range(rng.randrange(1, 16))]
+        with many, one:
+            at_once, alone = documents.put_many(many, puts), one_by_one(one, puts)
+        assert told(at_once) == told(alone)
+        created = [
+            [entity for r in results if not isinstance(r, Exception) for entity in r.new_entities]
+            for results in (at_once, alone)
+        ]
+        assert created[0] == created[1]
+        assert content(many) == content(one)
+        assert_sound(many)
+    for conn in stores:
+        conn.close()
+
+
+def test_many_at_once_are_looked_for_together(conn: apsw.Connection) -> None:
+    asked: list[str] = []
+    conn.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
+    puts = [
+        documents.Put(make_document(make_chunk(f"words {n}", names=(f"N{n}",))), WRITER, 0)
+        for n in range(20)
+    ]
+    with conn:
+        documents.put_many(conn, puts)
+    conn.trace_v2(0, None)
+    assert len([sql for sql in asked if "carray" in sql]) == 3  # hashes, given names, entities
 
 
 URIS = st.sampled_from(["file:a", "file:b", "file:c"])
