@@ -1,8 +1,9 @@
 """Figures as Prometheus reads them: the text format, version 0.0.4. Not here: which figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from brain_daemon.service.metrics import Histogram
 
@@ -11,8 +12,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """One metric with all its samples.
 
     ``samples`` are (suffix of the name, labels, value), in the order in which they are written.

@@ -4,17 +4,15 @@ They keep a small machine's memory and disk for what else runs there. Not here: 
 store (``usage``), a full disk (``reserve``).
 """
 
-from dataclasses import dataclass
-
 import apsw
+from msgspec import Struct
 
 from brain_daemon.errors import CapacityExceeded
 
 CURE = "forget something, or raise it"
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """Bounds of a store; 0 is none.
 
     Parameters
