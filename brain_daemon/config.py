@@ -78,10 +78,15 @@ SETTINGS: tuple[Setting, ...] = (
         "A text that reads like an order to a model: quarantine, reject or allow it.",
         choices=("quarantine", "reject", "allow"),
     ),
+    Setting("audit_file_bytes", 16 << 20, "At this size audit.log is put aside.", 4096, 1 << 40),
+    Setting("audit_files", 16, "Files of the audit log that are kept.", 2, 64),
     Setting("max_text_bytes", 2 << 20, "Longest text of one memory, UTF-8.", 1024, 1 << 28),
     Setting("inline_text_bytes", 16_384, "Longer texts are prepared on a thread.", 0, 1 << 30),
 )
-AT_START = ("socket", "store", "model", "language", "write_batch", "write_queue")
+AT_START = (
+    *("socket", "store", "model", "language", "write_batch", "write_queue"),
+    *("audit_file_bytes", "audit_files"),
+)
 """Settings that are read when the store is opened, and not again by a reload."""
 
 _TRUE = {"true", "1", "yes", "on"}

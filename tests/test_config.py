@@ -86,6 +86,6 @@ def test_a_reload_takes_over_all_but_what_is_read_at_the_start() -> None:
 
 def test_the_document_names_what_a_reload_leaves() -> None:
     (sentence,) = re.findall(
-        r"`socket`, .*? are read at the start only", DOCUMENT.read_text(), re.S
+        r"`socket`, .*? are read at the start\s+only", DOCUMENT.read_text(), re.S
     )
     assert tuple(re.findall(r"`(\w+)`", sentence)) == config.AT_START

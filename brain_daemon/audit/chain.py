@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 16
 MAX_FINDINGS = 20
+ROTATED = "audit.rotated"
 _HASH = b',"hash":"'
 _END = b'"}'
 
@@ -34,9 +35,13 @@ START = Head(0, GENESIS)
 
 @dataclass(slots=True)
 class Verdict:
-    """What a check found: the last line's head, and what is wrong, the first of it first."""
+    """What a check found: the last line's head, and what is wrong, the first of it first.
+
+    ``start`` is the head before the first record that is there: older ones may have been dropped.
+    """
 
     head: Head = START
+    start: Head = START
     records: int = 0
     findings: list[str] = field(default_factory=list)
 
@@ -74,6 +79,9 @@ def decode(line: bytes) -> tuple[dict[str, Any], bool] | None:
 def verify(lines: Iterable[bytes], noted: Head | None = None) -> Verdict:
     """Check a log from its first line on.
 
+    It may begin with a later record than the first, if one of its own records says that those
+    before it were dropped, by the head of the last of them.
+
     Parameters
     ----------
     lines : iterable of bytes
@@ -82,6 +90,7 @@ def verify(lines: Iterable[bytes], noted: Head | None = None) -> Verdict:
         One that was noted earlier: the log must still have that record, unchanged.
     """
     verdict = Verdict()
+    dropped: set[str] = set()
     torn: list[str] = []  # lines that a crash or a full disk cut short; the next one must say so
     for number, line in enumerate(lines, 1):
         decoded = decode(line) if line.endswith(b"\n") else None
@@ -94,6 +103,10 @@ def verify(lines: Iterable[bytes], noted: Head | None = None) -> Verdict:
                 verdict.find(f"line {number - len(torn)} is no record")
             torn = []
         seq = record["seq"]
+        if not verdict.records:
+            verdict.head = verdict.start = Head(seq - 1, record["prev"]) if seq > 1 else START
+        if record.get("event") == ROTATED and isinstance(record.get("dropped"), list):
+            dropped.update(map(str, record["dropped"]))
         if not is_intact:
             verdict.find(f"line {number} (record {seq}) was changed: its hash does not fit it")
         elif seq != verdict.head.seq + 1:
@@ -110,6 +123,17 @@ def verify(lines: Iterable[bytes], noted: Head | None = None) -> Verdict:
         verdict.head = Head(seq, str(record.get("hash")))
         if noted is not None and seq == noted.seq and verdict.head != noted:
             verdict.find(f"record {seq} is not the one that was noted: the log was written anew")
+    start = verdict.start
+    if start != START and str(start) not in dropped:
+        verdict.find(
+            f"the log begins with record {start.seq + 1}, and none of its records tells that the "
+            "others were dropped: a file is missing, or lines were taken out"
+        )
+    if noted is not None and noted.seq <= start.seq and noted not in (start, START):
+        verdict.find(
+            f"record {noted.seq} was noted, and the log keeps those from {start.seq + 1} on: "
+            "note a newer head"
+        )
     if torn:
         verdict.find("the last line is no record: it is being written, or was cut short")
     if noted is not None and verdict.head.seq < noted.seq:

@@ -1,7 +1,8 @@
-"""The audit log of one store: appending, making durable, bounding refusals, reading.
+"""The audit log of one store: appending, making durable, bounding refusals and files, reading.
 
-The file is only ever appended to, so ``chattr +a`` can have the kernel enforce that. Nothing that
-a memory says is written here, nor any name out of one: the callers see to that, with ids.
+The file is only ever appended to, so ``chattr +a`` can have the kernel enforce that (which keeps it
+from being put aside, too). Nothing that a memory says is written here, nor any name out of one: the
+callers see to that, with ids.
 """
 
 import logging
@@ -9,11 +10,12 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from brain_daemon.audit import chain
+from brain_daemon.audit import chain, files
 from brain_daemon.audit.chain import Head, Verdict
 from brain_daemon.errors import BadRequest, StoreDegraded
 from brain_daemon.timestamps import format_us, now_us
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "audit.log"
 MAX_REASON_CHARS = 400
+MAX_DROPPED = 100  # files that one record tells of
 
 # A refused client may try again as fast as it can; what it costs the disk is bounded by these.
 BURST_PER_UID, SECONDS_PER_UID = 10, 60.0
@@ -52,12 +55,16 @@ class _Bucket:
 
 
 class AuditLog:
-    """One file, held open by the daemon that owns the store. Thread-safe.
+    """The file that is written, held open by who owns the store, and those put aside. Thread-safe.
 
     Parameters
     ----------
     path : Path
         Created with mode 0600 where it does not exist.
+    max_bytes : int, optional
+        Of one file: before a record is appended to a larger one, that is put aside.
+    max_files : int
+        The one that is written included; the oldest are removed, which the log tells of.
 
     Attributes
     ----------
@@ -73,25 +80,34 @@ class AuditLog:
         The file cannot be opened or read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_bytes: int | None = None, max_files: int = 2) -> None:
         self.path = path
+        self._max_bytes = max_bytes
+        self._max_files = max_files
         self._lock = threading.Lock()
         self._buckets: OrderedDict[int, _Bucket] = OrderedDict()
         self._all = _Bucket(BURST, SECONDS)
         self._n_appended = self._n_synced = 0
         self.failure: str | None = None
         try:
-            self._file = os.open(
-                path,
-                os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
-                0o600,
-            )
+            self._file = self._open()
             # What a crash or a full disk left of lines. The next record says so, by their hashes.
-            self.head, self._torn_lines, self._torn = _last(self._file)
+            self.head, self._torn_lines, self._torn = files.read_end(self._file)
+            older = files.put_aside(path)
+            if self.head == chain.START and older:  # nothing was written since that one was full
+                self.head = files.head_of(older[-1])
         except OSError as error:
             raise StoreDegraded(
                 f"the audit log {path} cannot be opened: {error.strerror}; mend that first"
             ) from error
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        if os.geteuid() == 0:  # who may restore; the daemon's user has to go on with it
+            owner = self.path.parent.stat()
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        return descriptor
 
     def append(self, event: str, **fields: Any) -> int:
         """Append a record; give its number.
@@ -107,6 +123,8 @@ class AuditLog:
             try:
                 if self._torn:
                     self._end_line()
+                if self._is_full():
+                    self._put_aside()
                 if self._torn_lines:
                     log.warning("a line of %s was cut short; the chain goes on", self.path)
                     self._follow("audit.recovered", {"torn_sha256": self._torn_lines})
@@ -118,6 +136,51 @@ class AuditLog:
                     "that it must tell of is done: free some space"
                 ) from error
             return self.head.seq
+
+    def _is_full(self) -> bool:
+        """Whether the file is; not while it ends with lines that its next record must tell of."""
+        if self._max_bytes is None or self._torn_lines:
+            return False
+        return os.fstat(self._file).st_size >= self._max_bytes
+
+    def _put_aside(self) -> None:
+        """Begin a new file, whose first record names the end of the full one."""
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            raise self._fail(error) from error
+        full = files.aside(self.path, self.head.seq)
+        try:
+            self.path.rename(full)
+            try:
+                opened = self._open()
+            except OSError:
+                full.rename(self.path)
+                raise
+            files.sync_folder(self.path)
+        except OSError as error:  # it is as good a log when it is longer
+            log.warning(
+                "%s is full and cannot be put aside (%s): it goes on growing",
+                self.path,
+                error.strerror,
+            )
+            self._max_bytes = None
+            return
+        os.close(self._file)
+        self._file = opened
+        self._drop_oldest(full)
+
+    def _drop_oldest(self, full: Path) -> None:
+        """Tell of the files that are removed, by their ends, before they are."""
+        older = files.put_aside(self.path)
+        surplus = older[: min(MAX_DROPPED, max(0, len(older) + 1 - self._max_files))]
+        dropped = [str(files.head_of(path)) for path in surplus]
+        self._follow(chain.ROTATED, {"file": full.name, "dropped": dropped})
+        if surplus:
+            os.fdatasync(self._file)
+        for path in surplus:
+            with suppress(OSError):  # the next turn comes to it again
+                path.unlink()
 
     def _end_line(self) -> None:
         self._write(b"\n")
@@ -145,19 +208,26 @@ class AuditLog:
 
     def sync(self) -> None:
         """Make durable what was appended; nothing where that is so already."""
-        wanted = self._n_appended
-        if self._n_synced >= wanted or self.failure is not None:
-            return  # after a failure nothing was appended that a commit could wait for
+        with self._lock:
+            wanted = self._n_appended
+            if self._n_synced >= wanted or self.failure is not None:
+                return  # after a failure nothing was appended that a commit could wait for
+            file = os.dup(self._file)  # another may take its place meanwhile
         try:
-            os.fdatasync(self._file)
+            os.fdatasync(file)
         except OSError as error:
-            # A later success would prove nothing: the page cache may have dropped the lines.
-            self.failure = (
-                f"the audit log {self.path} could not be made durable ({error.strerror}), so "
-                "nothing that it must tell of is done: mend the disk, then restart the daemon"
-            )
-            raise StoreDegraded(self.failure) from error
+            raise self._fail(error) from error
+        finally:
+            os.close(file)
         self._n_synced = max(self._n_synced, wanted)
+
+    def _fail(self, error: OSError) -> StoreDegraded:
+        # A later success would prove nothing: the page cache may have dropped the lines.
+        self.failure = (
+            f"the audit log {self.path} could not be made durable ({error.strerror}), so "
+            "nothing that it must tell of is done: mend the disk, then restart the daemon"
+        )
+        return StoreDegraded(self.failure)
 
     def denied(self, uid: int, pid: int, method: str, reason: str, **fields: Any) -> None:
         """Tell of a refusal, unless too many were told of lately; then the next tells how many.
@@ -187,16 +257,19 @@ class AuditLog:
         self._all.take()
 
     def verify(self, noted: Head | None = None) -> Verdict:
-        """Check the whole file against the chain, and against what this process wrote last."""
-        with self._lock:
-            head, size = self.head, os.fstat(self._file).st_size
-        try:
-            mine, there = os.fstat(self._file), self.path.stat()
-            verdict = chain.verify(_lines(self.path, size), noted)
-        except OSError as error:
-            verdict = Verdict()
-            verdict.find(f"{self.path} cannot be read: {error.strerror}")
-            return verdict
+        """Check all files against the chain, and against what this process wrote last."""
+        with ExitStack() as stack:
+            try:
+                with self._lock:
+                    head, size = self.head, os.fstat(self._file).st_size
+                    mine, opened = os.fstat(self._file), self._open_all(stack)
+                *older, current = opened
+                there = os.fstat(current.fileno())
+                verdict = chain.verify(_all_lines(older, current, size), noted)
+            except OSError as error:
+                verdict = Verdict()
+                verdict.find(f"{error.filename or self.path} cannot be read: {error.strerror}")
+                return verdict
         if (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino):
             verdict.find(f"{self.path} is another file than the one that the daemon writes to")
         elif verdict.head != head:
@@ -209,13 +282,21 @@ class AuditLog:
     def page(self, after: int, limit: int) -> list[dict[str, Any]]:
         """Give the records after that number, the oldest first, without lines that are none."""
         found: list[dict[str, Any]] = []
-        for line in _lines(self.path):
-            decoded = chain.decode(line)
-            if decoded is not None and decoded[0]["seq"] > after:
-                found.append(decoded[0])
-                if len(found) == limit:
-                    break
+        with ExitStack() as stack:
+            with self._lock:
+                opened = self._open_all(stack, after)
+            for line in (line for file in opened for line in files.lines(file)):
+                decoded = chain.decode(line)
+                if decoded is not None and decoded[0]["seq"] > after:
+                    found.append(decoded[0])
+                    if len(found) == limit:
+                        break
         return found
+
+    def _open_all(self, stack: ExitStack, after: int = 0) -> list[IO[bytes]]:
+        """Open the files with records after that number, the oldest first."""
+        older = [path for path in files.put_aside(self.path) if files.last_seq(path) > after]
+        return [stack.enter_context(path.open("rb")) for path in (*older, self.path)]
 
     def close(self) -> None:
         """Tell what is still untold of refusals, and close the file; once more does nothing."""
@@ -261,27 +342,50 @@ def read_head(text: str) -> Head:
 
 
 def verify_file(path: Path, noted: Head | None = None) -> Verdict:
-    """Check a log that no daemon has to be asked for, such as a copy kept elsewhere."""
-    return chain.verify(_lines(path), noted)
+    """Check a log that no daemon has to be asked for, such as a copy kept elsewhere.
+
+    What was put aside is looked for beside it.
+    """
+    with ExitStack() as stack:
+        every = [*files.put_aside(path), path]
+        *older, current = (stack.enter_context(one.open("rb")) for one in every)
+        return chain.verify(_all_lines(older, current), noted)
 
 
-def _lines(path: Path, size: int | None = None) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        left = os.fstat(file.fileno()).st_size if size is None else size
-        while left > 0 and (line := file.readline(min(left, chain.MAX_LINE_BYTES))):
-            left -= len(line)
-            yield line
+@contextmanager
+def telling(path: Path, event: str, /, **fields: Any) -> Iterator[dict[str, Any]]:
+    """Tell of what is done to a store that no daemon serves, and how it ended.
+
+    Yields
+    ------
+    dict
+        What to tell of the result, to be filled in.
+
+    Raises
+    ------
+    StoreDegraded
+        It cannot be told, so it is not done.
+    """
+    audit = AuditLog(path)
+    who = {"uid": os.getuid(), "pid": os.getpid()}
+    try:
+        seq = audit.append(event, step="begun", **who, **fields)
+        audit.sync()
+        result: dict[str, Any] = {}
+        try:
+            yield result
+        except BaseException as error:
+            with suppress(StoreDegraded):
+                audit.append(event, step="failed", **who, of=seq, error=type(error).__name__)
+            raise
+        audit.append(event, step="done", **who, of=seq, **result)
+    finally:
+        audit.close()
 
 
-def _last(descriptor: int) -> tuple[Head, list[str], bytes]:
-    """Give the head of the last record, the hashes of the lines after it, and a part of a line."""
-    size = os.fstat(descriptor).st_size
-    start = max(0, size - 4 * chain.MAX_LINE_BYTES)
-    *lines, torn = os.pread(descriptor, size - start, start).split(b"\n")
-    after: list[str] = []
-    for line in reversed(lines):
-        decoded = chain.decode(line)
-        if decoded is not None:
-            return Head(decoded[0]["seq"], str(decoded[0]["hash"])), after, torn
-        after.insert(0, chain.digest(line))
-    return chain.START, after, torn
+def _all_lines(
+    older: Sequence[IO[bytes]], current: IO[bytes], size: int | None = None
+) -> Iterator[bytes]:
+    for file in older:
+        yield from files.lines(file)
+    yield from files.lines(current, size)

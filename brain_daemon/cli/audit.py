@@ -21,7 +21,7 @@ _SHOWN_APART = ("seq", "at", "event", "prev", "hash")
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
-    help="verify: this file, such as a copy, without a daemon.",
+    help="verify: this file and the older ones beside it, without a daemon.",
 )
 @click.option("--after", type=int, help="show: only records after this number.  [default: 0]")
 @click.option("--limit", type=int, help="tail, show: how many.  [default: the daemon's]")

@@ -10,6 +10,8 @@ from brain_daemon.cli import exits
 from brain_daemon.cli.command import command, json_option
 from brain_daemon.cli.output import print_json, safe
 
+_TOLD = ("kept", "schema_version", "documents", "chunks")
+
 
 @command(example="brain restore ~/brain-backup.db")
 @click.argument("backup", type=click.Path(path_type=Path))
@@ -22,6 +24,7 @@ def restore_command(backup: Path, store: str | None, identity: Path | None, as_j
     The backup is checked first; what was there is kept beside it.
     """
     from brain_daemon import config
+    from brain_daemon.audit.log import FILE_NAME, telling
     from brain_daemon.lock import FileLock, LockHeld
     from brain_daemon.store.restore import restore
 
@@ -32,7 +35,9 @@ def restore_command(backup: Path, store: str | None, identity: Path | None, as_j
     except LockHeld as held:
         raise exits.Failure(f"{held}: stop the daemon first", exits.REFUSED) from held
     try:
-        done = restore(backup, directory, identity)
+        with telling(directory / FILE_NAME, "restore", path=str(backup.absolute())) as told:
+            done = restore(backup, directory, identity)
+            told |= {name: done[name] for name in _TOLD}
     finally:
         lock.release()
     if as_json:

@@ -71,7 +71,9 @@ class Memory:
             except BaseException:
                 write_connection.close()
                 raise
-        self.audit = self.admission.audit = AuditLog(self.directory / FILE_NAME)
+        self.audit = self.admission.audit = AuditLog(
+            self.directory / FILE_NAME, settings["audit_file_bytes"], settings["audit_files"]
+        )
         self.writer = Writer(
             write_connection,
             self.reserve,

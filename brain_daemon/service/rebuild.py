@@ -12,6 +12,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from brain_daemon.audit.log import FILE_NAME, telling
 from brain_daemon.config import Settings
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.errors import NotFound
@@ -47,10 +48,15 @@ def reembed_store(settings: Settings) -> int:
     database = settings.store_dir / connection.DATABASE_NAME
     if not database.exists():
         raise NotFound(f"there is no store in {settings.store_dir}: check --store")
-    with failures.translated(), closing(connection.open_writer(database)) as writer:
+    with (
+        telling(settings.store_dir / FILE_NAME, "reembed", model=model.fingerprint) as told,
+        failures.translated(),
+        closing(connection.open_writer(database)) as writer,
+    ):
         schema.migrate(writer)
         with closing(connection.open_reader(database)) as reader:
-            return replace_vectors(writer, reader, model)
+            told["chunks"] = replace_vectors(writer, reader, model)
+    return int(told["chunks"])
 
 
 def _texts(reader: apsw.Connection) -> Iterator[tuple[int, str, tuple[str, ...], str]]:

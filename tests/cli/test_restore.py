@@ -34,6 +34,13 @@ def test_restore_waits_for_no_daemon_and_brings_the_store_back(tmp_path: Path) -
     assert (Path(record["kept"]) / "brain.db").read_bytes() == content
     daemon.start()
     with daemon.client() as client:
+        told = [r for r in client.call("audit.list", after=0)["records"] if r["event"] == "restore"]
+        assert [record["step"] for record in told] == ["begun", "failed", "begun", "done"]
+        assert (told[1]["error"], told[3]["of"]) == ("StoreDegraded", told[2]["seq"])
+        assert (told[2]["path"], told[3]["kept"], told[3]["documents"]) == (
+            str(copy), record["kept"], 1,
+        )  # fmt: skip
+        assert client.call("audit.verify")["ok"]
         texts = [hit["text"] for hit in client.recall("lighthouse xylophone")["hits"]]
         assert texts == ["The lighthouse is open in May"]
     assert daemon.stop() == 0

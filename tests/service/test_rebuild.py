@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain_daemon import config
+from brain_daemon.audit.log import FILE_NAME, AuditLog
 from brain_daemon.embedding.model import StaticModel
 from brain_daemon.ingest import prepare
 from brain_daemon.model import Tags, Terms
@@ -81,6 +82,12 @@ def test_reembedding_goes_on_where_it_was_interrupted(
     assert maintenance.integrity_findings(reader) == []
     assert rebuild.reembed_store(settings) == N_TEXTS
     assert sum(embedded) == N_TEXTS  # nothing was embedded twice
+    audit = AuditLog(settings.store_dir / FILE_NAME)
+    told = [(record["event"], record["step"]) for record in audit.page(0, 10)]
+    assert told == [("reembed", step) for step in ("begun", "failed", "begun", "done")]
+    assert audit.page(3, 1)[0]["chunks"] == N_TEXTS
+    assert audit.page(0, 1)[0]["model"] == new.fingerprint
+    audit.close()
     assert meta.read(reader, "model_fingerprint") == new.fingerprint
     assert maintenance.integrity_findings(reader) == []
     reader.close()
