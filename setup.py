@@ -43,6 +43,7 @@ setup(
             extension("framing"),
             extension("excerpt"),
             extension("checksum"),
+            extension("stems"),
         ],
         language_level=3,
         compiler_directives={

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from brain_daemon._ext import stems
 from brain_daemon.ingest import screening_rules as rules
 from brain_daemon.ingest.screening_disguises import (
     ENCODED_WORDS,
@@ -71,8 +72,8 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _rule(name: str, points: int, needs: str, pattern: str) -> _Rule:
-    for macro, stems in _MACROS.items():
-        needs = needs.replace(macro, stems)
+    for macro, written_out in _MACROS.items():
+        needs = needs.replace(macro, written_out)
     anchors, *others = [column.split() for column in needs.split(" + ")]
     return _Rule(
         name,
@@ -100,30 +101,19 @@ _FOREIGN_STEMS = [stem for stem in _ANCHORS if not stem.isascii()]
 _BY_ANCHOR = {stem: [rule for rule in _RULES if stem in rule.anchors] for stem in _ANCHORS}
 
 # Runs of six letters are looked up all at once: one hash a run, one table for all stems.
-_RUN = 6
-# Fibonacci hashing; the shift pushes what follows the six letters out of the product.
-_FACTOR = np.uint64((0x9E3779B97F4A7C15 << 8 * (8 - _RUN)) % 2**64)
-_SLOT_SHIFT = np.uint64(48)
 _COMMON = "etaoinsrhldcumfpgwybvkxjqz"  # letters of English, the commonest first
-
-
-def _slots_of(letters: bytes) -> npt.NDArray[np.uint64]:
-    """Hash every run of six letters; shape (len(letters) - 5,)."""
-    padded = letters + b"\0\0"
-    runs = np.ndarray((len(letters) - _RUN + 1,), "<u8", padded, strides=(1,))
-    return (runs * _FACTOR) >> _SLOT_SHIFT
 
 
 def _index_stems() -> tuple[npt.NDArray[np.uint16], list[list[tuple[str, bytes, int]]]]:
     """Put each Latin stem under the hash of its rarest run, with the place of the run in it."""
-    table = np.zeros(1 << 16, np.uint16)
+    table = np.zeros(stems.SLOTS, np.uint16)
     groups: list[list[tuple[str, bytes, int]]] = [[]]
     for stem in (*_ANCHORS, *sorted(ENCODED_WORDS)):
         if not (stem.isascii() and stem.isalnum()):
             continue
-        runs = [stem[i : i + _RUN] for i in range(len(stem) - _RUN + 1)]
+        runs = [stem[i : i + stems.RUN] for i in range(len(stem) - stems.RUN + 1)]
         rarest = max(runs, key=lambda run: sum(map(_COMMON.index, run)))
-        slot = int(_slots_of(rarest.encode())[0])
+        slot = stems.slot(rarest.encode())
         if not table[slot]:
             table[slot] = len(groups)
             groups.append([])
@@ -178,13 +168,10 @@ def _first_look(folded: str, letters: bytes) -> tuple[list[_Rule], frozenset[str
     found = [sign for sign in _SIGNS if sign[-1] in folded and sign in folded]
     if not folded.isascii() and _SCRIPTS.search(folded):
         found += [stem for stem in _FOREIGN_STEMS if stem in folded]
-    if len(letters) >= _RUN:
-        groups = _TABLE.take(_slots_of(letters))
-        places = np.flatnonzero(groups)
-        for place, group in zip(places.tolist(), groups[places].tolist(), strict=True):
-            for stem, encoded, offset in _GROUPS[group]:
-                if place >= offset and letters.startswith(encoded, place - offset):
-                    found.append(stem)
+    for place, group in stems.find(letters, _TABLE):
+        for stem, encoded, offset in _GROUPS[group]:
+            if place >= offset and letters.startswith(encoded, place - offset):
+                found.append(stem)
     rules_found = dict.fromkeys(rule for stem in found for rule in _BY_ANCHOR.get(stem, ()))
     tried = [
         rule
