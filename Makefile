@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _ext/*.pyx _ext/*.h) _ext/kernels.c setup.py pyproject.toml
 
-.PHONY: help demo test lint types aarch64 bench kill9 sanitize boot clean
+FUZZ_SECONDS ?= 600
+
+.PHONY: help demo test lint types aarch64 bench kill9 sanitize fuzz hostile boot clean
 
 help:  ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +53,13 @@ kill9: $(VENV)/.installed-test  ## A hundred kill -9 in mid-ingest
 
 sanitize: $(VENV)/.installed-test  ## The kernels under AddressSanitizer and UBSan
 	bash tools/sanitize.sh $(abspath $(BIN)/python)
+
+fuzz: $(VENV)/.installed-test  ## Fuzz framing and requests, guided by coverage, for FUZZ_SECONDS
+	$(BIN)/python -m pip install -q --group fuzz
+	$(BIN)/python -m tests.fuzz.run $(FUZZ_SECONDS)
+
+hostile: $(VENV)/.installed-test  ## What a client notices while others attack
+	$(BIN)/python -m bench.hostile
 
 boot: $(VENV)/.installed  ## Boot a real systemd in a container and check the service (root)
 	tests/boot/run $(abspath $(BIN)/python)

@@ -62,3 +62,19 @@ def test_long_values_are_cut() -> None:
     with pytest.raises(BadRequest) as caught:
         decode({"n": "x" * 1_000_000}, Params)
     assert len(caught.value.message) < 200
+
+
+def test_of_a_long_value_only_the_beginning_is_looked_at() -> None:
+    class Shown:
+        n_times = 0
+
+        def __repr__(self) -> str:
+            Shown.n_times += 1
+            return "shown"
+
+    class OneNumber(msgspec.Struct, forbid_unknown_fields=True):
+        number: int
+
+    with pytest.raises(BadRequest, match=r"it is \[\[shown, shown"):
+        decode({"number": [[Shown() for _ in range(1000)]]}, OneNumber)
+    assert Shown.n_times < 20

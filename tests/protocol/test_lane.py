@@ -71,7 +71,20 @@ def test_a_client_that_leaves_holds_nobody_up(serving: Serving) -> None:
         sock.sendall(request(1, "echo", LARGE))
         assert len(answers(sock, 1)[0][3]["q"]) == 90_000
     wait_until(lambda: serving.server.n_connections == 0)
-    assert not serving.server.lane._waiting
+
+
+def test_nothing_is_decoded_for_who_was_cut_off(serving: Serving) -> None:
+    with serving.connect() as sock:
+        sock.sendall(request(1, "ping"))
+        answers(sock, 1)
+
+        async def send_and_drain() -> None:
+            sock.sendall(request(2, "echo", LARGE))
+            await serving.server.drain(0)
+            assert not serving.server.lane._waiting
+
+        asyncio.run_coroutine_threadsafe(send_and_drain(), serving.loop).result(TIMEOUT_S)
+    assert serving.calls == [("ping", False)]
 
 
 def test_half_closing_after_a_large_message_loses_nothing(serving: Serving) -> None:
