@@ -101,6 +101,7 @@ def test_ten_thousand_idle_connections(target: Daemon, client: Client) -> None:
     with Crowd(target, N_IDLE // 2, PING, PONG_BYTES), Crowd(target, N_IDLE // 2, PING, PONG_BYTES):
         assert n_descriptors(target) >= N_IDLE
         per_connection = (memory_bytes(target, "RssAnon") - before) / N_IDLE
+        print(f"idle: {per_connection:.0f} bytes a connection")
         assert per_connection <= BYTES_PER_IDLE
         assert client.recall("ferries")["hits"]
         with Crowd(target, 1020), target.client() as surplus, pytest.raises(Overloaded):
