@@ -13,7 +13,10 @@ cd "$copy"
 BRAIN_EXT_SANITIZE=address,undefined "$python" setup.py -q build_ext --inplace -j "$(nproc)" >build.log 2>&1 ||
     { cat build.log && exit 1; }
 for source in _ext/*.pyx; do
-    ldd "${source%.pyx}".*.so | grep -q libasan || { echo "$source was not built with the sanitizers" && exit 1; }
+    case $(ldd "${source%.pyx}".*.so) in
+    *libasan*) ;;
+    *) echo "$source was not built with the sanitizers" && exit 1 ;;
+    esac
 done
 
 # Python's own allocator would hide overruns; leaks at exit are the interpreter's.
