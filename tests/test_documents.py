@@ -140,6 +140,12 @@ def test_every_file_of_ours_that_is_named_exists(path: Path) -> None:
 
 
 @each_document
+def test_every_test_that_is_named_exists(path: Path) -> None:
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", path.read_text()):
+        assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
+@each_document
 def test_every_variable_that_is_named_is_read_somewhere(path: Path) -> None:
     known = {setting.variable for setting in config.SETTINGS}
     elsewhere = (ROOT / "setup.py").read_text() + (ROOT / "tests" / "conftest.py").read_text()
