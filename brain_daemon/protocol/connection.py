@@ -22,14 +22,12 @@ from brain_daemon.protocol.awaited import Awaited, Deferred
 from brain_daemon.protocol.framing import INCOMPLETE, LARGE, Framer, FramingLost, Undecodable
 from brain_daemon.protocol.messages import Malformed, malformed_from, parse_call
 from brain_daemon.protocol.peer import has_hung_up
+from brain_daemon.protocol.turns import TURN_S
 
 if TYPE_CHECKING:
     from brain_daemon.protocol.server import Server
 
 log = logging.getLogger("brain_daemon.protocol")
-
-TURN_S = 0.001
-"""After this long one connection lets the others have their turn."""
 
 MAX_ITEMS_AT_ONCE = 4096
 """Container entries above which a message is decoded in the lane, a slice at a time."""
@@ -122,8 +120,7 @@ class Connection(asyncio.Protocol):
             return
         self._server.traffic.received_bytes += len(data)
         self._framer.feed(data)
-        if not self._turn_is_due:
-            self._take_turn()
+        self._ask_for_turn()
 
     def eof_received(self) -> bool:
         """Keep the writing half open while answers are due, if the peer can still read them."""
@@ -145,8 +142,7 @@ class Connection(asyncio.Protocol):
         self._can_write = True
         self._count()
         self._begin_calls()
-        if not self._turn_is_due:
-            self._take_turn()
+        self._ask_for_turn()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_discarding = True
@@ -183,7 +179,16 @@ class Connection(asyncio.Protocol):
 
     # ---- requests
 
-    def _take_turn(self) -> None:
+    def _ask_for_turn(self) -> None:
+        if self._turn_is_due:
+            return
+        if self._server.turns:
+            self._turn_is_due = True
+            self._server.turns.join(self, was_served=False)
+        else:
+            self.take_turn(TURN_S)
+
+    def take_turn(self, turn_s: float) -> None:
         """Serve what has been read, until it is used up, the bounds are met, or time is up."""
         if self._is_discarding:
             return
@@ -215,13 +220,13 @@ class Connection(asyncio.Protocol):
                 if n_bytes >= _FLUSH_BYTES:
                     self._write(answers)
                     answers, n_bytes = [], 0
-            if monotonic() - began > TURN_S:
+            if monotonic() - began > turn_s:
                 break
         if answers:
             self._write(answers)
         self._turn_is_due = framer.has_unread and self._can_serve()
         if self._turn_is_due:
-            self._loop.call_soon(self._take_turn)
+            self._server.turns.join(self, was_served=True)
         if not framer.in_message:
             if self._refusal is None:
                 self._message_deadline = None
@@ -256,7 +261,7 @@ class Connection(asyncio.Protocol):
         if self._is_discarding:
             self._regulate()
         else:
-            self._take_turn()
+            self._ask_for_turn()
 
     def _can_serve(self) -> bool:
         return not (
@@ -357,7 +362,7 @@ class Connection(asyncio.Protocol):
         self._count()
         self._begin_calls()
         if not self._reading and not self._turn_is_due:
-            self._take_turn()
+            self._ask_for_turn()
         else:
             self._regulate()
 
@@ -495,5 +500,4 @@ class Connection(asyncio.Protocol):
         if expired:
             self._count()
             self._begin_calls()
-            if not self._turn_is_due:
-                self._take_turn()
+            self._ask_for_turn()

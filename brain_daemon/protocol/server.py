@@ -21,6 +21,7 @@ from brain_daemon.protocol.lane import Lane
 from brain_daemon.protocol.messages import Encoder
 from brain_daemon.protocol.peer import read_peer
 from brain_daemon.protocol.traffic import Traffic
+from brain_daemon.protocol.turns import Turns
 
 log = logging.getLogger("brain_daemon.protocol")
 
@@ -77,6 +78,7 @@ class Server:
         self.authenticate = authenticate
         self.leave = leave
         self.lane = Lane()
+        self.turns = Turns()
         self.n_held_bytes = 0
         self._encoder = Encoder()
         self._connections: set[Connection] = set()

@@ -116,6 +116,8 @@ class Serving:
                 return [principal.pid, principal.uid, principal.gid, list(principal.groups)]
             case "bytes":
                 return b"x" * params["n"]
+            case "work":
+                return time.sleep(params["s"])
             case "later":
                 return self._later(params)
             case "hang":

@@ -1,0 +1,53 @@
+"""Whose turn it is to be served, when more has arrived than one turn of the loop can answer.
+
+Whoever just sent something comes before those whose earlier requests still wait, so that a hundred
+clients with long pipelines hold up a single request by about one turn, not by a hundred. Layer:
+protocol.
+"""
+
+import asyncio
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brain_daemon.protocol.connection import Connection
+
+TURN_S = 0.001
+"""After this long one connection, or all newly heard ones, let the others have their turn."""
+
+SHORT_TURN_S = TURN_S / 10
+"""The same for each newly heard one while others wait."""
+
+
+class Turns:
+    """The connections that wait to be served, each once."""
+
+    def __init__(self) -> None:
+        self._heard: deque[Connection] = deque()
+        self._served: deque[Connection] = deque()  # in part, and there is more
+
+    def __bool__(self) -> bool:
+        return bool(self._heard or self._served)
+
+    def join(self, connection: "Connection", *, was_served: bool) -> None:
+        """Give a connection a turn: behind all others if it just had one."""
+        if not self:
+            asyncio.get_running_loop().call_soon(self._advance)
+        (self._served if was_served else self._heard).append(connection)
+
+    def _advance(self) -> None:
+        """Serve the newly heard, then one of those that were served in part.
+
+        Then the loop looks for what has arrived, before it comes back.
+        """
+        began = monotonic()
+        newly_heard = len(self._heard)
+        for _ in range(newly_heard):
+            self._heard.popleft().take_turn(SHORT_TURN_S)
+            if monotonic() - began > TURN_S:
+                break
+        if self._served:
+            self._served.popleft().take_turn(TURN_S)
+        if self:
+            asyncio.get_running_loop().call_soon(self._advance)
