@@ -1,6 +1,7 @@
 """Locks, socket path, signals: one daemon per store and path, and none harms another."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from brain_daemon.client import Client
 from brain_daemon.daemon.main import EXIT_CONFIGURATION, EXIT_TEMPORARY
 from tests.daemon_process import Daemon
+from tests.protocol.serving import wait_until
 
 
 def test_sigterm_drains_and_exits_zero(daemon: Daemon) -> None:
@@ -41,6 +44,29 @@ def test_socket_is_private_from_its_first_moment(tmp_path: Path) -> None:
         daemon.stop()
 
 
+def test_umask_leaves_no_moment_between_bind_and_mode(tmp_path: Path) -> None:
+    """The daemon is held where it has just bound; the file is private already."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    daemon = Daemon(tmp_path)
+    daemon.wrapper = ["strace", "-D", "-f", "-o", str(tmp_path / "trace"), "-e", "trace=bind"]
+    daemon.wrapper += ["-e", "inject=bind:delay_exit=4000000"]  # in us
+    previous = os.umask(0)
+    try:
+        daemon.process = process = daemon.spawn()
+    finally:
+        os.umask(previous)
+    try:
+        wait_until(lambda: daemon.socket.exists() or process.poll() is not None)
+        mode = stat.S_IMODE(daemon.socket.stat().st_mode)
+        assert "serving" not in daemon.log.read_text()
+        assert mode == 0o600
+        wait_until(lambda: "serving" in daemon.log.read_text())
+        assert daemon.stop() == 0
+    finally:
+        process.kill()
+
+
 def refused(daemon: Daemon, *options: str) -> tuple[int, str]:
     process = daemon.spawn(*options, PIPE="1")
     _, errors = process.communicate(timeout=60)
@@ -63,19 +89,31 @@ def test_second_store_on_the_socket_path_exits_75_and_leaves_the_socket(daemon: 
         assert client.ping() == "pong"
 
 
-def test_two_daemons_at_once_one_serves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("contested", ["store and socket", "store", "socket"])
+def test_daemons_at_once_one_serves(tmp_path: Path, contested: str) -> None:
+    """The losers, started within the same 100 ms, leave the winner's lock and socket alone."""
     daemon = Daemon(tmp_path)
+    folders = [tmp_path / str(number) for number in range(4)]
+    processes = []
     with daemon.ready_channel() as channel:
-        processes = [daemon.spawn() for _ in range(4)]
+        for folder in folders:
+            options = {
+                "store and socket": [],
+                "store": ["--socket", str(folder / "brain.sock")],
+                "socket": ["--store", str(folder / "store")],
+            }
+            processes.append(daemon.spawn(*options[contested]))
         daemon.wait_ready(channel)
     try:
-        holder = (daemon.store / "lock").read_text().strip()
-        (winner,) = [process for process in processes if str(process.pid) == holder]
-        for loser in processes:
-            if loser is not winner:
-                assert loser.wait(timeout=60) == EXIT_TEMPORARY, daemon.log.read_text()
-        with daemon.client() as client:
-            assert client.ping() == "pong"
+        wait_until(lambda: sum(process.poll() is None for process in processes) == 1)
+        (winner,) = [process for process in processes if process.poll() is None]
+        codes = [process.returncode for process in processes if process is not winner]
+        assert codes == [EXIT_TEMPORARY] * 3, daemon.log.read_text()
+        told = daemon.log.read_text().count(f"in use by pid {winner.pid}")
+        assert told == 3, daemon.log.read_text()
+        path = folders[processes.index(winner)] / "brain.sock"
+        with Client(path if contested == "store" else daemon.socket) as client:
+            assert client.health()["pid"] == winner.pid
         winner.send_signal(signal.SIGTERM)
         assert winner.wait(timeout=30) == 0
     finally:

@@ -172,14 +172,17 @@ def test_expired_memories_are_not_seen(client: Client) -> None:
 )  # fmt: skip
 def test_timestamps(client: Client, value: object, fits: bool) -> None:
     client.remember(text="anchor")
-    if fits:
-        client.recall(q="anchor", since=value)
-        client.remember(text="stamped", created_at=value)
-    else:
-        with pytest.raises(BadRequest, match="since"):
-            client.recall(q="anchor", since=value)
-        with pytest.raises(BadRequest, match="expires_at"):
-            client.remember(text="stamped", expires_at=value)
+    for method, field, rest in (
+        ("recall", "since", {"q": "anchor"}),
+        ("recall", "until", {"q": "anchor"}),
+        ("remember", "created_at", {"text": "stamped"}),
+        ("remember", "expires_at", {"text": "due"}),
+    ):
+        if fits:
+            client.call(method, **rest, **{field: value})
+        else:
+            with pytest.raises(BadRequest, match=f"^{field}"):
+                client.call(method, **rest, **{field: value})
 
 
 @pytest.mark.parametrize("k", [0, -1, 101, 4096, 4097, 10**9, "5", 2.5, True, None])

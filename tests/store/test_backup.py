@@ -56,6 +56,23 @@ def test_a_backup_is_private_whole_and_usable(reader: apsw.Connection, tmp_path:
     restored.close()
 
 
+def test_a_backup_has_no_forgotten_words_after_compact(
+    conn: apsw.Connection, reader: apsw.Connection, outside: Path
+) -> None:
+    with conn:
+        stored = documents.put(conn, make_document("xanthophyllous leaf"), WRITER, 0)
+    with conn:
+        documents.remove(conn, stored.document_id)
+    held = b"anthoph"  # stemmed and prefix-compressed in the full-text index
+    earlier, later = outside / "earlier.db", outside / "later.db"
+    backup.backup(reader, earlier)
+    assert held in earlier.read_bytes()  # which is why compacting is needed
+    maintenance.compact(conn)
+    backup.backup(reader, later)
+    assert held not in later.read_bytes()
+    assert b"second" in later.read_bytes()
+
+
 def test_an_existing_file_is_replaced_only_when_asked(
     reader: apsw.Connection, outside: Path
 ) -> None:
