@@ -389,7 +389,7 @@ def count_mentions(Graph graph not None, const uint8_t[::1] visible, Py_ssize_t 
         A row of the graph is outside `visible`, or an entity of it is not among `n_entities`.
     """
     cdef Py_ssize_t p, i
-    cdef int64_t j
+    cdef int64_t start, end, j
     cdef int32_t row, index, largest = -1
     cdef brain_edges *part
     check_rows(graph, visible.shape[0])
@@ -400,9 +400,11 @@ def count_mentions(Graph graph not None, const uint8_t[::1] visible, Py_ssize_t 
             part = graph.parts[p]
             for i in range(part.sources.n_keys):
                 row = <int32_t>brain_csr_key(&part.sources, i)
-                if row % 2 or not visible[row // 2]:
+                start, end = part.sources.indptr[i], part.sources.indptr[i + 1]
+                # A key without entries may lie beyond the rows.
+                if start == end or row % 2 or not visible[row // 2]:
                     continue
-                for j in range(part.sources.indptr[i], part.sources.indptr[i + 1]):
+                for j in range(start, end):
                     index = part.targets[j] // 2
                     if part.targets[j] % 2:
                         largest = max(largest, index)
