@@ -85,6 +85,7 @@ _compounds = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}]+")
 _parts = re.compile(r"[A-Za-z](?:\+\+|#(?![0-9A-Za-z\x80-\U0010ffff]))|[0-9A-Za-z\x80-\U0010ffff]+")
 _humps = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _unstemmed = re.compile(r"[\d!-/:-@\[-`{-~]")
+_mark = re.compile(r"[^0-9a-z]")
 _possessive = re.compile(r"'[sS](?![0-9A-Za-z\x80-\U0010ffff])")
 
 LETTERS_WITH_MARKS = frozenset("йЙїЇ")  # letters in their own right, and to the Snowball stemmers
@@ -345,6 +346,9 @@ def _beginnings(term: str) -> tuple[str, ...]:
     """What a lower-case ASCII word of this stem begins with: the stem, but for its last letter."""
     if not term.isascii():
         return ()
+    mark = _mark.search(term, 0, _BEGINNING_CHARS)
+    if mark:  # "Who's-Who" gives "who-who"
+        return term[: mark.end()], term[: mark.start()] + "'s"
     beginning = term[: max(2, min(len(term) - 1, _BEGINNING_CHARS))]
     return (beginning, _IRREGULAR[term]) if term in _IRREGULAR else (beginning,)
 

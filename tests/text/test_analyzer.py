@@ -332,6 +332,8 @@ def test_a_word_at_the_end_of_a_megabyte_is_found():
         ("c++", "in C++, not C", ["C++"]),
         ("naive", "“nai\u0308ve”", ["nai\u0308ve"]),
         ("🎉", "ok🎉!", ["🎉"]),
+        ("who's-who", "in Who's-Who and Who-Who", ["Who's-Who", "Who-Who"]),
+        ("a-the's-it", "A-the-it, a's-the-it", ["A-the-it", "a's-the-it"]),
         ("zebra", "no such thing", []),
     ],
 )
