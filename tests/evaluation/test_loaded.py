@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from brain_daemon.evaluation.collection import Collection, Document, Query
 from brain_daemon.evaluation.loaded import LoadedCollection, loaded
 from brain_daemon.evaluation.rankings import FULL, rank
@@ -45,3 +47,12 @@ def test_what_is_in_quarantine_is_told_and_not_found() -> None:
     with loaded(documents) as engine:
         assert engine.flagged == ["order"]
         assert rank(engine, Query("q", "previous instructions", None), 10)[FULL.name] == ["note"]
+
+
+def test_documents_that_queue_for_one_commit_are_not_told_of_as_slow(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("BRAIN_SLOW_CALL_MS", "0")
+    with loaded([Document("note", {"text": "The lamp is lit at dusk."})]) as engine:
+        assert engine.documents
+    assert not caplog.records
