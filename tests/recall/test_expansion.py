@@ -159,17 +159,30 @@ def test_words_that_are_everywhere_or_nowhere_else_are_not_added(filled: Memorie
 
 
 @pytest.mark.parametrize(
-    ("words", "n_added"), [("hood jess bell lure perch block swivel", 5), ("hood x", 1)]
+    ("words", "added"),
+    [("hood jess bell lure perch block swivel", "bell block hood jess lure"), ("hood x", "hood")],
 )
-def test_few_words_are_added_and_none_of_a_single_letter(
-    filled: Memories, words: str, n_added: int
+def test_few_words_are_added_equals_by_the_alphabet_and_none_of_a_single_letter(
+    filled: Memories, words: str, added: str
 ) -> None:
     for uri in ("best", "second"):
         text = f"kestrel kestrel kestrel {words}"
         filled.add(text, uri=uri, embedding=filled.model.embed(Q))
     terms = [t["term"] for t in recall(filled, Q)["expansion"]["terms"]]
-    assert len(terms) == n_added
-    assert "x" not in terms
+    assert terms == added.split()
+
+
+def test_words_are_those_of_the_two_best_hits(filled: Memories) -> None:
+    for word in ("hood", "jess", "lure"):
+        for n in range(2):
+            filled.add(f"Leather {word} {n}", embedding=-filled.model.embed(Q))
+    for i, word in enumerate(("hood", "jess", "lure")):
+        text = f"{'kestrel ' * (4 - i)}{word} osprey{i}"
+        filled.add(text, uri=word, embedding=filled.model.embed(Q))
+    answer = recall(filled, Q, graph=False)
+    assert uris(answer)[:2] == ["hood", "jess"]
+    assert answer["expansion"]["feedback"] == [hit["id"] for hit in answer["hits"][:2]]
+    assert {term["term"] for term in answer["expansion"]["terms"]} == {"hood", "jess"}
 
 
 def test_a_word_of_the_question_outweighs_those_that_are_added(filled: Memories) -> None:

@@ -81,6 +81,13 @@ def test_feedback_moves_the_query_towards_passages_by_rank() -> None:
     np.testing.assert_allclose(plain * plain_scale, query, atol=0.01)
 
 
+def test_feedback_is_the_three_best_lexical_hits(memories: Memories) -> None:
+    ids = [memories.add(f"{'qwertzuiop ' * (5 - i)}manual") for i in range(4)]
+    answer = memories.recall("qwertzuiop", trace=True)
+    assert [id_ for id_, _ in answer["ranked"]["lexical"]] == ids
+    assert answer["legs"]["vector"]["feedback"] == ids[:3]
+
+
 def test_feedback_finds_what_resembles_the_lexical_hit(memories: Memories) -> None:
     """The query's own vector knows nothing of the rare word; the passage that holds it does."""
     topic = direction("topic", memories.dim)
