@@ -40,11 +40,13 @@ def leg(store: Memories, *names: str, passages: tuple[int, ...] = ()) -> list[in
     [
         ("When did Ana move to New York?", ["new york", "ana"]),
         ("Is York near Ana's house", ["york", "ana"]),
+        ("Is York near Ana’s house", ["york", "ana"]),
         ("what does foo_bar.baz do?", ["foo_bar.baz"]),
         ("C# or C++?", ["c#", "c++"]),
         ("(New York)", ["new york"]),
         ("new   YORK city", ["new york city"]),
         ("a visit to the museum of modern art today", ["museum of modern art"]),
+        ("the society of friends of old maps", ["old maps"]),  # six words: no run is so long
         ("the", []),
         ("The Who", ["the who"]),
         ("nobody in particular", []),
@@ -56,6 +58,7 @@ def test_the_longest_names_in_a_query_are_linked(
 ) -> None:
     names = ["Ana", "New York", "York", "New York City", "foo_bar.baz", "C#", "C++", "The", "Who"]
     names += ["The Who", "Museum of Modern Art", "Art"]
+    names += ["Society of Friends of Old Maps", "Old Maps"]
     memories.add("a text", names=names)
     assert linked(memories, q) == expected
 
@@ -192,6 +195,23 @@ def test_without_words_the_best_vector_passages_are_seeds(memories: Memories) ->
     answer = memories.recall("doctor")
     assert answer["legs"]["lexical"]["candidates"] == 0
     assert beyond in [hit["id"] for hit in answer["hits"]]
+
+
+def test_the_three_best_passages_are_seeds(memories: Memories) -> None:
+    names = ["Ana", "Ben", "Carla", "Dmitri"]
+    seeds = [memories.add(f"a text {name}", names=[name]) for name in names]
+    others = [memories.add(f"another text {name}", names=[name]) for name in names]
+    assert set(leg(memories, passages=tuple(seeds))) == {*seeds[:3], *others[:3]}
+
+
+def test_a_walk_ends_after_so_many_steps(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories.add("Ana works at Initech", names=["Ana", "Initech"])
+    beyond = memories.add("the firm sits in Lisbon", names=["Initech"])
+    assert beyond in leg(memories, "ana")
+    monkeypatch.setattr("brain_daemon.recall.graph.MAX_PUSHES", 2)
+    assert beyond not in leg(memories, "ana")
 
 
 def test_no_more_than_so_many_words_are_looked_up_as_names(memories: Memories) -> None:
