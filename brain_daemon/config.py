@@ -196,14 +196,14 @@ def _convert(setting: Setting, value: Any, source: str) -> SettingValue:
             converted = kind(value)
             if isinstance(value, float) and converted != value:
                 raise ValueError
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:  # int(inf) overflows
         raise _invalid(setting, value, source, f"a value of type {kind.__name__}") from error
     if setting.choices and converted not in setting.choices:
         raise _invalid(setting, value, source, ", ".join(setting.choices))
     if isinstance(converted, int | float) and kind is not bool:
         low, high = setting.minimum, setting.maximum
-        if (low is not None and converted < low) or (high is not None and converted > high):
-            raise _invalid(setting, value, source, f"{low:g} to {high:g}")
+        if low is not None and high is not None and not low <= converted <= high:  # nan neither
+            raise _invalid(setting, value, source, f"{low:,.15g} to {high:,.15g}")
     return converted
 
 

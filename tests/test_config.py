@@ -1,6 +1,7 @@
 """The settings table, and the document that describes it."""
 
 import re
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_every_bound_is_enforced(setting: config.Setting) -> None:
         assert isinstance(setting.default, bool | str)
         return
     assert setting.minimum <= setting.default <= setting.maximum
-    for value in (setting.minimum - 1, setting.maximum * 2 + 1):
+    for value in (setting.minimum - 1, setting.maximum * 2 + 1, inf, nan, "nan"):
         with pytest.raises(BadRequest, match=setting.name):
             config.load({setting.name: value}, environ={})
 
