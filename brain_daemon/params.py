@@ -174,9 +174,13 @@ def _describe(info: Any) -> str:
 
 def _range(low: float | None, high: float | None, unit: str = "") -> str:
     if low is not None and high is not None:
-        return f" of {low:g} to {high:,g}{unit}"
+        return f" of {_number(low)} to {_number(high)}{unit}"
     if low is not None:
-        return f" of at least {low:g}{unit}"
+        return f" of at least {_number(low)}{unit}"
     if high is not None:
-        return f" of at most {high:,g}{unit}"
+        return f" of at most {_number(high)}{unit}"
     return ""
+
+
+def _number(limit: float) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:,.15g}"

@@ -16,6 +16,7 @@ class Params(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     share: float = 0.5
     inner: Annotated[tuple[Inner, ...], msgspec.Meta(max_length=2)] = ()
     table: dict[str, int] | None = None
+    id: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] = 1
 
 
 def test_converts() -> None:
@@ -47,9 +48,13 @@ def test_converts() -> None:
             {"n": 1, "table": {"a": "b"}},
             "table[...] is not accepted: it is {'a': 'b'}; give a map, or nil",
         ),
-        ({"n": 1, "m": 2}, "unknown parameter 'm'; accepted are n, share, inner, table"),
-        ({"n": 1, 2: 3}, "parameter names are strings, one of n, share, inner, table; got [2]"),
-        ([1], "the parameters are [1]; give one map with the keys n, share, inner, table"),
+        (
+            {"n": 1, "id": 0},
+            "id is not accepted: it is 0; give an integer of 1 to 9,223,372,036,854,775,807",
+        ),
+        ({"n": 1, "m": 2}, "unknown parameter 'm'; accepted are n, share, inner, table, id"),
+        ({"n": 1, 2: 3}, "parameter names are strings, one of n, share, inner, table, id; got [2]"),
+        ([1], "the parameters are [1]; give one map with the keys n, share, inner, table, id"),
     ],
 )
 def test_messages_state_field_value_and_cure(params: Any, message: str) -> None:
