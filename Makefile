@@ -6,7 +6,7 @@ SOURCES := $(wildcard _ext/*.pyx _ext/*.h) _ext/kernels.c setup.py pyproject.tom
 
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo test lint types aarch64 bench kill9 sanitize fuzz hostile boot clean
+.PHONY: help demo test lint types aarch64 bench kill9 sanitize fuzz hostile boot powercut clean
 
 help:  ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ hostile: $(VENV)/.installed-test  ## What a client notices while others attack
 
 boot: $(VENV)/.installed  ## Boot a real systemd in a container and check the service (root)
 	tests/boot/run $(abspath $(BIN)/python)
+
+powercut: $(VENV)/.installed  ## Boot an emulated machine and cut its power and memory (Debian)
+	tests/vm/run $(abspath $(BIN)/python)
 
 clean:  ## Remove what the build made
 	rm -rf build dist *.egg-info $(VENV) _ext/*.so
