@@ -135,7 +135,11 @@ def test_a_file_at_the_socket_path_is_told_apart(tmp_path: Path) -> None:
     ("error", "code", "line"),
     [
         (Forbidden("not\x1b you"), exits.FORBIDDEN, "brain: not\\x1b you\n"),
-        (Overloaded("busy", retry_after_ms=50), exits.RETRY, "brain: busy (try again in 50 ms)\n"),
+        (
+            Overloaded("busy", retry_after_ms=50),
+            exits.RETRY,
+            "brain: busy (try again in 50 ms) (request 1-1)\n",
+        ),
         (InternalError("oops"), exits.REFUSED, "brain: the daemon failed inside: oops\n"),
     ],
 )

@@ -109,6 +109,8 @@ def test_the_live_view_goes_on_until_it_is_interrupted(daemon: Daemon) -> None:
         stdout=slave,
         stderr=slave,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "50"},
+        # A suite that was started in the background inherits an interrupt that is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(slave)
     shown = ""

@@ -128,5 +128,5 @@ def test_exported_document_is_of_one_moment(desk: Desk, monkeypatch: pytest.Monk
 
 def test_low_disk_is_said_before_it_is_full(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert desk.call("health")["reasons"] == []
-    monkeypatch.setattr("brain_daemon.service.admin.LOW_SPACE_BYTES", 1 << 62)
+    monkeypatch.setattr("brain_daemon.service.health.LOW_SPACE_BYTES", 1 << 62)
     assert "free some space" in desk.call("health")["reasons"][0]
