@@ -191,6 +191,15 @@ class Snapshot:
         removed = [chunk_id for change in changes for chunk_id in change.removed_chunk_ids]
         return replace(grown._remove(removed), generation=self.generation + 1)
 
+    def compact(self) -> "Snapshot":
+        """Give the same in one piece, without what has left: cheaper to search."""
+        return replace(
+            self,
+            postings=self.postings.compact(self.rows.held),
+            graph=replace(self.graph, graph=self.graph.graph.compact(self.rows.held)),
+            n_stale=0,
+        )
+
     def _append(self, changes: Sequence[Change]) -> "Snapshot":
         graph = self.graph.add_entities(
             [(id_, key) for change in changes for id_, key, _ in change.new_entities]
@@ -271,15 +280,8 @@ class Snapshot:
         graph = self.graph.unlink(dying, self.rows.alive)
         rows = self.rows.remove(dying)
         n_stale = self.n_stale + len(dying)
-        if n_stale <= _STALE_SHARE * (rows.n_alive + n_stale):
-            return replace(self, rows=rows, graph=graph, n_stale=n_stale)
-        return replace(
-            self,
-            rows=rows,
-            postings=self.postings.compact(rows.held),
-            graph=replace(graph, graph=graph.graph.compact(rows.held)),
-            n_stale=0,
-        )
+        left = replace(self, rows=rows, graph=graph, n_stale=n_stale)
+        return left.compact() if n_stale > _STALE_SHARE * (rows.n_alive + n_stale) else left
 
 
 class ForwardLists:

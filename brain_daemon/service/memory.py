@@ -79,6 +79,7 @@ class Memory:
             self.reserve,
             self._publish,
             before_commit=self.audit.sync,
+            in_quiet=self._tidy,
             max_batch=settings["write_batch"],
             max_waiting=settings["write_queue"],
         )
@@ -175,6 +176,11 @@ class Memory:
         self.snapshot = following
         if following.needs_rebuild:
             self.reload(self.reader())
+
+    def _tidy(self) -> None:
+        """After many writes: put the index into one piece, as when it was loaded."""
+        self.snapshot = self.snapshot.compact()
+        heap.trim()
 
 
 def _told(damage: checksums.Check) -> str:

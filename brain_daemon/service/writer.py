@@ -94,6 +94,8 @@ class Writer(threading.Thread):
         Takes the list of changes of a committed batch and makes the next snapshot current.
     before_commit : callable
         Called at the end of each transaction; one that raises keeps it from being committed.
+    in_quiet : callable
+        Called in the quiet after many writes.
     max_batch, max_waiting : int
         Writes in one commit; writes that may wait before `Overloaded` is raised.
 
@@ -117,6 +119,7 @@ class Writer(threading.Thread):
         publish: Callable[[list[Change]], None],
         *,
         before_commit: Callable[[], None] = lambda: None,
+        in_quiet: Callable[[], None] = heap.trim,
         max_batch: int,
         max_waiting: int,
     ) -> None:
@@ -133,13 +136,14 @@ class Writer(threading.Thread):
         self._reserve = reserve
         self._publish = publish
         self._before_commit = before_commit
+        self._in_quiet = in_quiet
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._gathered: list[_Waiting] = []
         self._n_waiting = 0
         self.log_pages = 0  # that are not in the file yet
         self._log_due = 0.0
-        self._left_holes = False  # in the heap: enough was written
+        self._is_untidy = False  # enough was written
         self._runs_alone = False
         # SQLite's own checkpoint, which this replaces, tells nobody when it fails.
         connection.set_wal_hook(self._note_log)
@@ -213,19 +217,25 @@ class Writer(threading.Thread):
         self._connection.close()
 
     def _wait(self) -> list[_Waiting]:
-        """Wait for jobs; in the quiet give back what they left, and move a log that became old."""
-        if self._left_holes:
+        """Wait for jobs; in the quiet tidy up after them, and move a log that became old."""
+        if self._is_untidy:
             try:
                 return self._queue.get(timeout=QUIET_S)
             except queue.Empty:
-                self._left_holes = False
-                heap.trim()
+                self._is_untidy = False
+                self._tidy_up()
         while self.log_pages and self.failure is None:
             try:
                 return self._queue.get(timeout=max(0.0, self._log_due - monotonic()))
             except queue.Empty:
                 self._tend_log()
         return self._queue.get()
+
+    def _tidy_up(self) -> None:
+        try:
+            self._in_quiet()
+        except Exception:  # for want of memory: what is there still serves
+            log.exception("tidying up failed")
 
     def _note_log(self, connection: apsw.Connection, name: str, n_pages: int) -> int:
         if not self.log_pages:
@@ -246,7 +256,7 @@ class Writer(threading.Thread):
             n_pages, n_moved = self._connection.wal_checkpoint()
             if n_moved < n_pages:  # a reader needs the others
                 self._note_log(self._connection, "main", n_pages)
-            self._left_holes |= n_pages >= LOG_PAGES
+            self._is_untidy |= n_pages >= LOG_PAGES
             self.log_moves += 1
         except Exception as error:
             self.log_move_failures += 1

@@ -14,9 +14,11 @@ from brain_daemon.index import load as index_load
 from brain_daemon.index import snapshot as index_snapshot
 from brain_daemon.model import Principal, StoredChunk
 from brain_daemon.policy.rules import ROLES
+from brain_daemon.service import writer
 from brain_daemon.service.dispatch import Dispatcher
 from brain_daemon.service.memory import Memory
 from brain_daemon.store import chunks, connection, documents
+from tests.protocol.serving import wait_until
 
 CALLER = Principal(name="alice", uid=1000, gid=1000, pid=1, roles=ROLES)
 
@@ -61,6 +63,21 @@ def test_index_that_is_mostly_dead_is_loaded_anew(
     desk.call("remember", text="heron number 99")
     assert "heron number 99" in desk.found("heron")
     assert desk.call("get", id=ids[15])["text"] == "heron number 15"
+
+
+def test_in_the_quiet_after_many_writes_the_index_is_put_into_one_piece(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LOG_PAGES", 10)
+    ids = [desk.call("remember", text=f"heron number {i}")["id"] for i in range(20)]
+    desk.call("forget", document_id=ids[7])
+    before = desk.found("heron")
+    wait_until(lambda: desk.memory.snapshot.n_stale == 0)
+    assert desk.memory.snapshot.postings.n_segments == 1
+    assert desk.found("heron") == before
+    assert sorted(before) == sorted(f"heron number {i}" for i in range(20) if i != 7)
+    desk.call("remember", text="heron number 99")
+    assert "heron number 99" in desk.found("heron")
 
 
 def test_index_that_cannot_advance_is_loaded_anew(

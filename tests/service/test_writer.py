@@ -24,7 +24,7 @@ from tests.service.appliance import Appliance, put
 class Bench:
     """A writer on a real file with one plain table, and what it published."""
 
-    def __init__(self, path: Path, **options: int) -> None:
+    def __init__(self, path: Path, **options: Any) -> None:
         self.path = path
         self.published: list[list[Change]] = []
         conn = connection.open_writer(path)
@@ -229,3 +229,16 @@ def test_in_the_quiet_after_many_writes_freed_memory_goes_back(bench: Bench) -> 
         run(bench, insert(f"{i}" + "x" * 500_000))
     wait_until(lambda: resident_bytes() < full - 30_000_000)
     assert len(kept) == 21
+
+
+def test_tidying_that_fails_stops_no_write(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise MemoryError
+
+    bench = Bench(tmp_path / "notes.db", in_quiet=fail)
+    run(bench, insert("x" * 5_000_000))
+    wait_until(lambda: "tidying up failed" in caplog.text)
+    assert run(bench, insert("after")) == ["after"]
+    bench.writer.stop()
