@@ -52,6 +52,7 @@ kill9: $(VENV)/.installed-test  ## A hundred kill -9 in mid-ingest
 	BRAIN_KILL_CYCLES=100 $(BIN)/python -m pytest tests/e2e/test_kill.py --timeout 1200
 
 sanitize: $(VENV)/.installed-test  ## The kernels under AddressSanitizer and UBSan
+	$(BIN)/python -m pip install -q --group sanitize
 	bash tools/sanitize.sh $(abspath $(BIN)/python)
 
 fuzz: $(VENV)/.installed-test  ## Fuzz framing and requests, guided by coverage, for FUZZ_SECONDS
