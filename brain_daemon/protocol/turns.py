@@ -26,28 +26,35 @@ class Turns:
     def __init__(self) -> None:
         self._heard: deque[Connection] = deque()
         self._served: deque[Connection] = deque()  # in part, and there is more
+        self._is_under_way = False  # so that one `_advance` at most is queued
 
     def __bool__(self) -> bool:
         return bool(self._heard or self._served)
 
     def join(self, connection: "Connection", *, was_served: bool) -> None:
         """Give a connection a turn: behind all others if it just had one."""
-        if not self:
-            asyncio.get_running_loop().call_soon(self._advance)
         (self._served if was_served else self._heard).append(connection)
+        self._go_on()
 
     def _advance(self) -> None:
         """Serve the newly heard, then one of those that were served in part.
 
         Then the loop looks for what has arrived, before it comes back.
         """
+        self._is_under_way = False
         began = monotonic()
-        newly_heard = len(self._heard)
-        for _ in range(newly_heard):
-            self._heard.popleft().take_turn(SHORT_TURN_S)
-            if monotonic() - began > TURN_S:
-                break
-        if self._served:
-            self._served.popleft().take_turn(TURN_S)
-        if self:
+        try:
+            for _ in range(len(self._heard)):
+                self._heard.popleft().take_turn(SHORT_TURN_S)
+                if monotonic() - began > TURN_S:
+                    break
+            if self._served:
+                self._served.popleft().take_turn(TURN_S)
+        finally:
+            if self:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        if not self._is_under_way:
+            self._is_under_way = True
             asyncio.get_running_loop().call_soon(self._advance)
