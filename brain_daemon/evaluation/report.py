@@ -13,7 +13,7 @@ from brain_daemon.evaluation.loaded import LoadedCollection, loaded
 from brain_daemon.evaluation.measure import DEPTH, PRIMARY, Figures
 
 TOLERANCE = 0.01
-_UNIMPORTANT = {"store", "socket", "log_level"}
+_UNIMPORTANT = {"store", "socket", "log_level", "slow_call_ms"}
 
 
 def evaluate(
