@@ -74,9 +74,9 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     assert "failed" not in daemon.log.read_text()
 
 
-@pytest.fixture(scope="module")
-def fresh_bytes(target: Daemon) -> int:
-    """What it took before the first attack: what one leaves behind counts for the next."""
+@pytest.fixture
+def bytes_before(target: Daemon) -> int:
+    """What it takes before an attack, with what earlier ones left in the heap."""
     with target.client() as client:
         assert client.recall("ferries")["hits"]
     return memory_bytes(target, "VmRSS")
@@ -146,7 +146,7 @@ def send_what_goes(sock: socket.socket, data: bytes) -> int:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_client_costs_little_memory(
-    target: Daemon, fresh_bytes: int, client: Client, name: str
+    target: Daemon, bytes_before: int, client: Client, name: str
 ) -> None:
     data = ATTACKS[name]
     forget_peak(target)
@@ -165,7 +165,7 @@ def test_a_hostile_client_costs_little_memory(
             assert client.ping() == "pong"
             n_idle_rounds = 0 if n_bytes else n_idle_rounds + 1
         assert client.recall("walrus")["hits"]
-        extra = memory_bytes(target, "VmHWM") - fresh_bytes
+        extra = memory_bytes(target, "VmHWM") - bytes_before
         print(f"{name}: {extra / N_HOSTILE / 1e6:.2f} MB a client")
         assert extra <= N_HOSTILE * BYTES_PER_HOSTILE
     finally:
