@@ -32,7 +32,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     # all but the client are loaded by the commands that need no daemon
     "cli": {"client", "evaluation", "policy", "audit", "store"},
 }
-LEAVES = {"calls", "errors", "model", "config", "heap", "lock", "timestamps", "params", "paths"}
+LEAVES = {
+    *("calls", "errors", "model", "config", "durable", "heap", "lock", "timestamps"),
+    *("params", "paths"),
+}
 HOMES = {
     "apsw": {"store", "index", "recall", "service"},  # who passes a connection on names its type
     "sqlite_vec": {"store"},

@@ -56,12 +56,3 @@ def head_of(path: Path) -> Head:
     """Give the head of the last record of a file."""
     with path.open("rb") as file:
         return read_end(file.fileno())[0]
-
-
-def sync_folder(path: Path) -> None:
-    """Make the names in a file's folder durable."""
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from brain_daemon.audit import chain, files
 from brain_daemon.audit.chain import Head, Verdict
+from brain_daemon.durable import sync_path
 from brain_daemon.errors import BadRequest, StoreDegraded
 from brain_daemon.timestamps import format_us, now_us
 
@@ -157,7 +158,7 @@ class AuditLog:
             except OSError:
                 full.rename(self.path)
                 raise
-            files.sync_folder(self.path)
+            sync_path(self.path.parent)
         except OSError as error:  # it is as good a log when it is longer
             log.warning(
                 "%s is full and cannot be put aside (%s): it goes on growing",

@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from brain_daemon.durable import sync_path
 from brain_daemon.errors import BadRequest, Conflict, StoreDegraded
 from brain_daemon.store import checksums, connection, encryption, maintenance, schema
 
@@ -171,12 +172,3 @@ def _sync(path: Path) -> tuple[int, str]:
         os.fsync(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return file.tell(), digest
-
-
-def sync_path(path: Path) -> None:
-    """Make a file's content, or the names in a folder, durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from brain_daemon.durable import sync_path
 from brain_daemon.errors import BadRequest, SchemaTooNew, StoreDegraded
 from brain_daemon.store import checksums, connection, encryption, failures, maintenance, schema
-from brain_daemon.store.backup import sync_path
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
