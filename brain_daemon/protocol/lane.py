@@ -6,12 +6,12 @@ connections that send them holds others up for longer than a slice takes, or mul
 Layer: protocol.
 """
 
-import asyncio
 import gc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from brain_daemon.protocol.framing import INCOMPLETE, Undecodable
+from brain_daemon.protocol.soon import Soon
 
 if TYPE_CHECKING:
     from brain_daemon.protocol.connection import Connection
@@ -23,12 +23,12 @@ class Lane:
     def __init__(self) -> None:
         self._waiting: dict[Connection, None] = {}
         self._slices: Iterator[Any] | None = None  # of the first one's message
+        self._go_on = Soon(self._advance)
 
     def join(self, connection: "Connection") -> None:
         """Have a connection's large message decoded when it is its turn."""
         self._waiting[connection] = None
-        if len(self._waiting) == 1:
-            asyncio.get_running_loop().call_soon(self._advance)
+        self._go_on()
 
     def leave(self, connection: "Connection") -> None:
         """Forget a connection that is gone."""
@@ -51,7 +51,7 @@ class Lane:
             self.leave(first)
             first.take_decoded(message)
         if self._waiting:
-            asyncio.get_running_loop().call_soon(self._advance)
+            self._go_on()
 
 
 def _decode_slice(slices: Iterator[Any]) -> Any:

@@ -5,10 +5,11 @@ clients with long pipelines hold up a single request by about one turn, not by a
 protocol.
 """
 
-import asyncio
 from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from brain_daemon.protocol.soon import Soon
 
 if TYPE_CHECKING:
     from brain_daemon.protocol.connection import Connection
@@ -26,7 +27,7 @@ class Turns:
     def __init__(self) -> None:
         self._heard: deque[Connection] = deque()
         self._served: deque[Connection] = deque()  # in part, and there is more
-        self._is_under_way = False  # so that one `_advance` at most is queued
+        self._go_on = Soon(self._advance)
 
     def __bool__(self) -> bool:
         return bool(self._heard or self._served)
@@ -41,7 +42,6 @@ class Turns:
 
         Then the loop looks for what has arrived, before it comes back.
         """
-        self._is_under_way = False
         began = monotonic()
         try:
             for _ in range(len(self._heard)):
@@ -53,8 +53,3 @@ class Turns:
         finally:
             if self:
                 self._go_on()
-
-    def _go_on(self) -> None:
-        if not self._is_under_way:
-            self._is_under_way = True
-            asyncio.get_running_loop().call_soon(self._advance)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import socket
 from typing import Any
 
 import msgpack
@@ -73,17 +74,23 @@ def test_a_client_that_leaves_holds_nobody_up(serving: Serving) -> None:
     wait_until(lambda: serving.server.n_connections == 0)
 
 
+def send_and_drain(serving: Serving, sock: socket.socket, *, grace_s: float) -> None:
+    """Send a large message in the turn of the loop in which the server begins to drain."""
+
+    async def both() -> None:
+        sock.sendall(request(2, "echo", LARGE))
+        await serving.server.drain(grace_s)
+
+    asyncio.run_coroutine_threadsafe(both(), serving.loop).result(TIMEOUT_S)
+
+
 def test_nothing_is_decoded_for_who_was_cut_off(serving: Serving) -> None:
     with serving.connect() as sock:
         sock.sendall(request(1, "ping"))
         answers(sock, 1)
 
-        async def send_and_drain() -> None:
-            sock.sendall(request(2, "echo", LARGE))
-            await serving.server.drain(0)
-            assert not serving.server.lane._waiting
-
-        asyncio.run_coroutine_threadsafe(send_and_drain(), serving.loop).result(TIMEOUT_S)
+        send_and_drain(serving, sock, grace_s=0)
+        assert not serving.server.lane._waiting
     assert serving.calls == [("ping", False)]
 
 
@@ -99,10 +106,5 @@ def test_a_drain_waits_for_large_messages(serving: Serving) -> None:
     with serving.connect() as sock:
         sock.sendall(request(1, "ping"))
         answers(sock, 1)
-
-        async def send_and_drain() -> None:
-            sock.sendall(request(2, "echo", LARGE))
-            await serving.server.drain(5.0)
-
-        asyncio.run_coroutine_threadsafe(send_and_drain(), serving.loop).result(TIMEOUT_S)
+        send_and_drain(serving, sock, grace_s=5.0)
         assert [msgid for _, msgid, _, _ in answers(sock)] == [2]
