@@ -185,6 +185,7 @@ class Connection(asyncio.Protocol):
         if self._server.turns:
             self._turn_is_due = True
             self._server.turns.join(self, was_served=False)
+            self._regulate()  # what comes while it waits stays with the client
         else:
             self.take_turn(TURN_S)
 

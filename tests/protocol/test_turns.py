@@ -1,6 +1,7 @@
 """Who is served when: many long pipelines hold up nobody else for long."""
 
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,20 @@ def test_a_single_request_does_not_wait_for_a_round_of_pipelines(
         assert sorted(served_before)[-3] < 20, served_before  # two may be the machine's fault
         for pipeline in pipelines:  # and nobody is forgotten
             assert len(answers(pipeline, n_requests)) == n_requests
+
+
+def test_who_waits_for_a_turn_is_not_read_on(tmp_path: Path) -> None:
+    """Else many that wait long would each be taken in whole, past all bounds."""
+    work = b"".join(request(i, "work", {"s": 0.005}) for i in range(60_000))
+    with Serving(tmp_path / "s.sock") as serving, ExitStack() as crowd:
+        senders = [crowd.enter_context(serving.connect()) for _ in range(40)]
+        taken = dict.fromkeys(senders, 0)
+        for sender in senders:
+            sender.setblocking(False)
+        for _ in range(100):
+            for sender in senders:
+                with suppress(BlockingIOError):
+                    taken[sender] += sender.send(work[taken[sender] :])
+            time.sleep(0.005)
+        # What the kernel buffers, and a read of a quarter of a megabyte before and after a turn.
+        assert max(taken.values()) < 900_000, sorted(taken.values())
