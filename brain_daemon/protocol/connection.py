@@ -12,6 +12,7 @@ allowance is counted for all of them together (``Server.is_full``).
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -125,10 +126,11 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Keep the writing half open while answers are due, if the peer can still read them."""
         self._input_is_over = True
-        if self._is_discarding or not (self._calls or self._is_decoding or self._framer.has_unread):
+        if not (self._calls or self._is_decoding or self._framer.has_unread):
             return False
         if has_hung_up(self._transport.get_extra_info("socket")):
             self.abort()
+        self._reading = False  # as the event loop has it from here on
         return True
 
     def pause_writing(self) -> None:
@@ -192,6 +194,8 @@ class Connection(asyncio.Protocol):
     def take_turn(self, turn_s: float) -> None:
         """Serve what has been read, until it is used up, the bounds are met, or time is up."""
         if self._is_discarding:
+            self._turn_is_due = False
+            self._regulate()
             return
         self._turn_is_due = True
         framer = self._framer
@@ -259,10 +263,7 @@ class Connection(asyncio.Protocol):
         self._count()
         if answer is not None:
             self._write([answer])
-        if self._is_discarding:
-            self._regulate()
-        else:
-            self._ask_for_turn()
+        self._ask_for_turn()
 
     def _can_serve(self) -> bool:
         return not (
@@ -443,6 +444,15 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close at once; what is unsent is lost."""
         self._transport.abort()
+
+    @contextmanager
+    def cut_off_on_failure(self) -> Iterator[None]:
+        """Close at once if what is done for this connection fails; others go on."""
+        try:
+            yield
+        except Exception:
+            log.exception("a connection could not be served")
+            self.abort()
 
     def sweep(self, now: float) -> bool:
         """Enforce the deadlines; the server calls this a few times per shortest deadline.

@@ -41,15 +41,16 @@ class Lane:
         if not self._waiting:
             return
         first = next(iter(self._waiting))
-        if self._slices is None:
-            self._slices = first.slices()
-        try:
-            message = _decode_slice(self._slices)
-        except Undecodable as error:
-            message = error
-        if message is not INCOMPLETE:
-            self.leave(first)
-            first.take_decoded(message)
+        with first.cut_off_on_failure():
+            if self._slices is None:
+                self._slices = first.slices()
+            try:
+                message = _decode_slice(self._slices)
+            except Undecodable as error:
+                message = error
+            if message is not INCOMPLETE:
+                self.leave(first)
+                first.take_decoded(message)
         if self._waiting:
             self._go_on()
 

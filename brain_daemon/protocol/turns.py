@@ -43,13 +43,16 @@ class Turns:
         Then the loop looks for what has arrived, before it comes back.
         """
         began = monotonic()
-        try:
-            for _ in range(len(self._heard)):
-                self._heard.popleft().take_turn(SHORT_TURN_S)
-                if monotonic() - began > TURN_S:
-                    break
-            if self._served:
-                self._served.popleft().take_turn(TURN_S)
-        finally:
-            if self:
-                self._go_on()
+        for _ in range(len(self._heard)):
+            _serve(self._heard.popleft(), SHORT_TURN_S)
+            if monotonic() - began > TURN_S:
+                break
+        if self._served:
+            _serve(self._served.popleft(), TURN_S)
+        if self:
+            self._go_on()
+
+
+def _serve(connection: "Connection", turn_s: float) -> None:
+    with connection.cut_off_on_failure():
+        connection.take_turn(turn_s)

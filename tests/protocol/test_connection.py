@@ -179,6 +179,36 @@ def test_lost_framing_does_not_lose_the_calls_begun(limited: Serving) -> None:
         assert answers(sock) == [[1, 1, None, "done"]]
 
 
+def test_lost_framing_and_a_half_close_do_not_lose_the_calls_begun(limited: Serving) -> None:
+    with limited.connect() as sock:
+        sock.sendall(request(1, "hold") + request(2, "hold") + b"\xc1")
+        sock.shutdown(socket.SHUT_WR)
+        ((_, msgid, error, _),) = answers(sock, 1)
+        assert (msgid, error["code"]) == (None, "bad_request")
+        assert limited.pings()  # the loop has had every chance to close it
+        limited.resolve(0, "one")
+        assert answers(sock, 1) == [[1, 1, None, "one"]]
+        limited.resolve(1, "two")
+        assert answers(sock) == [[1, 2, None, "two"]]
+        wait_until(lambda: limited.server.n_connections == 0)  # before its client closes it
+
+
+@pytest.mark.parametrize("is_half_closed", [False, True])
+def test_lost_framing_leaves_no_connection_open_when_its_calls_expire(
+    impatient: Serving, is_half_closed: bool
+) -> None:
+    with impatient.connect() as sock:
+        sock.sendall(request(1, "hold") + b"\xc1")
+        if is_half_closed:
+            sock.shutdown(socket.SHUT_WR)
+        found = answers(sock)
+        assert [(msgid, error["code"]) for _, msgid, error, _ in found] == [
+            (None, "bad_request"),
+            (1, "deadline_exceeded"),
+        ]
+        wait_until(lambda: impatient.server.n_connections == 0)
+
+
 def test_calls_in_flight_are_bounded(limited: Serving) -> None:
     with limited.connect() as sock:
         sock.sendall(b"".join(request(i, "hold") for i in range(10)) + request(99, "ping"))

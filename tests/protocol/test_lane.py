@@ -8,7 +8,8 @@ from typing import Any
 import msgpack
 import pytest
 
-from brain_daemon.protocol.connection import MAX_ITEMS_AT_ONCE
+from brain_daemon.protocol.connection import MAX_ITEMS_AT_ONCE, Connection
+from brain_daemon.protocol.framing import Framer
 from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 LARGE = {"q": [[]] * 90_000}
@@ -72,6 +73,29 @@ def test_a_client_that_leaves_holds_nobody_up(serving: Serving) -> None:
         sock.sendall(request(1, "echo", LARGE))
         assert len(answers(sock, 1)[0][3]["q"]) == 90_000
     wait_until(lambda: serving.server.n_connections == 0)
+
+
+@pytest.mark.parametrize("when", ["decoded", "served"])
+def test_one_that_cannot_be_decoded_or_served_is_cut_off_and_others_go_on(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    owner, name = {"decoded": (Framer, "slices"), "served": (Connection, "take_decoded")}[when]
+    done = getattr(owner, name)
+    failures = [MemoryError()]
+
+    def fail(*given: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return done(*given)
+
+    monkeypatch.setattr(owner, name, fail)
+    with serving.connect() as bad, serving.connect() as good:
+        for sock in (bad, good):
+            sock.sendall(request(1, "echo", LARGE))
+            wait_until(lambda: not failures)
+        assert answers(bad) == []
+        assert len(answers(good, 1)[0][3]["q"]) == 90_000
+        assert not serving.server.lane._waiting
 
 
 def send_and_drain(serving: Serving, sock: socket.socket, *, grace_s: float) -> None:

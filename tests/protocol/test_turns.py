@@ -3,9 +3,11 @@
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brain_daemon.protocol import connection
 from tests.protocol.serving import Serving, answers, request, wait_until
 
 
@@ -32,6 +34,31 @@ def test_a_single_request_does_not_wait_for_a_round_of_pipelines(
         assert sorted(served_before)[-3] < 20, served_before  # two may be the machine's fault
         for pipeline in pipelines:  # and nobody is forgotten
             assert len(answers(pipeline, n_requests)) == n_requests
+
+
+def test_one_that_cannot_be_served_is_cut_off_and_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = b"".join(request(i, "work", {"s": 0.0005}) for i in range(100))
+    with Serving(tmp_path / "s.sock") as serving, ExitStack() as crowd:
+        parse = connection.parse_call
+
+        def fail(message: Any) -> Any:
+            if message[2] == "fail":
+                raise MemoryError
+            return parse(message)
+
+        monkeypatch.setattr(connection, "parse_call", fail)
+        bad = crowd.enter_context(serving.connect())
+        good = [crowd.enter_context(serving.connect()) for _ in range(3)]
+        for sock in good:
+            sock.sendall(work)
+        bad.sendall(work + request(100, "fail"))
+        with suppress(ConnectionResetError):
+            assert len(answers(bad)) <= 100
+        for sock in good:
+            assert len(answers(sock, 100)) == 100
+        wait_until(lambda: serving.server.n_connections == 3)
 
 
 def test_who_waits_for_a_turn_is_not_read_on(tmp_path: Path) -> None:
