@@ -10,10 +10,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from brain_daemon.audit import chain, files
 from brain_daemon.audit.chain import Head, Verdict
@@ -22,6 +22,7 @@ from brain_daemon.errors import BadRequest, StoreDegraded
 from brain_daemon.timestamps import format_us, now_us
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 FILE_NAME = "audit.log"
 MAX_REASON_CHARS = 400
@@ -146,10 +147,7 @@ class AuditLog:
 
     def _put_aside(self) -> None:
         """Begin a new file, whose first record names the end of the full one."""
-        try:
-            os.fdatasync(self._file)
-        except OSError as error:
-            raise self._fail(error) from error
+        self._make_durable(os.fdatasync, self._file)
         full = files.aside(self.path, self.head.seq)
         try:
             self.path.rename(full)
@@ -158,7 +156,6 @@ class AuditLog:
             except OSError:
                 full.rename(self.path)
                 raise
-            sync_path(self.path.parent)
         except OSError as error:  # it is as good a log when it is longer
             log.warning(
                 "%s is full and cannot be put aside (%s): it goes on growing",
@@ -169,17 +166,23 @@ class AuditLog:
             return
         os.close(self._file)
         self._file = opened
+        self._make_durable(sync_path, self.path.parent)
         self._drop_oldest(full)
 
     def _drop_oldest(self, full: Path) -> None:
         """Tell of the files that are removed, by their ends, before they are."""
         older = files.put_aside(self.path)
-        surplus = older[: min(MAX_DROPPED, max(0, len(older) + 1 - self._max_files))]
-        dropped = [str(files.head_of(path)) for path in surplus]
-        self._follow(chain.ROTATED, {"file": full.name, "dropped": dropped})
-        if surplus:
-            os.fdatasync(self._file)
-        for path in surplus:
+        dropped: dict[Path, str] = {}
+        for path in older[: min(MAX_DROPPED, max(0, len(older) + 1 - self._max_files))]:
+            try:
+                dropped[path] = str(files.head_of(path))
+            except OSError as error:  # without its end nothing after it could be dropped either
+                log.warning("%s is kept, for it cannot be read: %s", path, error.strerror)
+                break
+        self._follow(chain.ROTATED, {"file": full.name, "dropped": list(dropped.values())})
+        if dropped:
+            self._make_durable(os.fdatasync, self._file)
+        for path in dropped:
             with suppress(OSError):  # the next turn comes to it again
                 path.unlink()
 
@@ -215,20 +218,21 @@ class AuditLog:
                 return  # after a failure nothing was appended that a commit could wait for
             file = os.dup(self._file)  # another may take its place meanwhile
         try:
-            os.fdatasync(file)
-        except OSError as error:
-            raise self._fail(error) from error
+            self._make_durable(os.fdatasync, file)
         finally:
             os.close(file)
         self._n_synced = max(self._n_synced, wanted)
 
-    def _fail(self, error: OSError) -> StoreDegraded:
-        # A later success would prove nothing: the page cache may have dropped the lines.
-        self.failure = (
-            f"the audit log {self.path} could not be made durable ({error.strerror}), so "
-            "nothing that it must tell of is done: mend the disk, then restart the daemon"
-        )
-        return StoreDegraded(self.failure)
+    def _make_durable(self, sync: Callable[[T], None], what: T) -> None:
+        try:
+            sync(what)
+        except OSError as error:
+            # A later success would prove nothing: the page cache may have dropped the lines.
+            self.failure = (
+                f"the audit log {self.path} could not be made durable ({error.strerror}), so "
+                "nothing that it must tell of is done: mend the disk, then restart the daemon"
+            )
+            raise StoreDegraded(self.failure) from error
 
     def denied(self, uid: int, pid: int, method: str, reason: str, **fields: Any) -> None:
         """Tell of a refusal, unless too many were told of lately; then the next tells how many.

@@ -199,6 +199,65 @@ def test_what_is_put_aside_is_durable_first(path: Path, monkeypatch: pytest.Monk
         audit.append("forget", id=1)
 
 
+@pytest.mark.parametrize("sync", ["sync_path", "fdatasync"])
+def test_a_rotation_that_is_not_durable_ends_the_telling_and_loses_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, sync: str
+) -> None:
+    audit = written(path, 60, max_files=3)
+    n_files = len(files.put_aside(path)) + 1
+    owner = audit_log if sync == "sync_path" else audit_log.os
+    do = getattr(owner, sync)
+
+    def fail(what: Any) -> None:
+        if path.stat().st_size < FULL:  # the full one has left its place
+            raise OSError(5, "Input/output error")
+        do(what)
+
+    monkeypatch.setattr(owner, sync, fail)
+    while path.stat().st_size < FULL:
+        audit.append("forget", id=0)
+    with pytest.raises(StoreDegraded, match="could not be made durable"):
+        audit.append("forget", id=1)
+    with pytest.raises(StoreDegraded, match="restart the daemon"):
+        audit.append("forget", id=2)
+    head = audit.head
+    assert audit.verify().findings == []
+    assert len(files.put_aside(path)) + 1 == n_files + 1  # none was dropped
+    audit.close()
+    monkeypatch.undo()
+    audit = AuditLog(path, FULL, 3)
+    assert audit.head == head
+    audit.append("forget", id=3)
+    assert audit.page(head.seq, 9)[-1]["id"] == 3
+    assert audit.verify(head).findings == []
+    audit.close()
+
+
+def test_an_old_file_that_cannot_be_read_is_kept_and_hinders_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    audit = written(path, 60)
+    other = files.put_aside(path)[1]
+    audit.close()
+    audit = AuditLog(path, FULL, 3)
+    head_of = files.head_of
+
+    def fail(file: Path) -> Any:
+        if file == other:
+            raise OSError(5, "Input/output error")
+        return head_of(file)
+
+    monkeypatch.setattr(files, "head_of", fail)
+    for i in range(60, 120):
+        audit.append("forget", id=i)
+    assert files.put_aside(path)[0] == other
+    assert f"{other} is kept" in caplog.text
+    assert ids(audit)[-60:] == list(range(60, 120))
+    monkeypatch.undo()
+    assert audit.verify().findings == []
+    audit.close()
+
+
 def test_threads_that_append_sync_and_verify_meet_no_closed_file(path: Path) -> None:
     audit = AuditLog(path, FULL, 3)
     failures: list[BaseException] = []
