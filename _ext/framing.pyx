@@ -1,13 +1,15 @@
 """Where a msgpack message ends, found without building one Python object.
 
-Here: a byte-driven scanner with limits. Not here: decoding (``protocol.framing``), what the
-limits are, and what a peer is told when it breaks one. Layer: kernel; it imports nothing.
+Here: a byte-driven scanner with limits, and what cuts a stream where it says. Not here: decoding
+(``protocol.framing``), what the limits are, and what a peer is told when it breaks one. Layer:
+kernel; it imports nothing.
 
 A decoder's own buffer limit does not bound what a message becomes: a few hundred kilobytes of
 nested or empty containers grow into hundreds of megabytes of objects. So lengths and counts are
 checked from the headers alone, before the bytes that they announce have arrived.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -137,11 +139,14 @@ cdef class Scanner:
             If `start` is out of range.
         """
         cdef Py_ssize_t n = data.shape[0]
+        if start < 0 or start > n:
+            raise ValueError(f"start {start} is not in 0..{n}")
+        return self._scan(&data[0], n, start) if n else 0
+
+    cdef Py_ssize_t _scan(self, const uint8_t *data, Py_ssize_t n, Py_ssize_t start) except -1:
         cdef Py_ssize_t i = start
         cdef Py_ssize_t step
         cdef uint8_t byte
-        if start < 0 or start > n:
-            raise ValueError(f"start {start} is not in 0..{n}")
         if i < n and not self._in_message:
             self._reset()
             self._in_message = True
@@ -262,3 +267,113 @@ cdef class Scanner:
         if least > self._max_bytes:
             raise TooManyBytes(f"a message of at least {least} bytes, limit {self._max_bytes}")
         return 0
+
+
+cdef class Splitter:
+    """Cut a stream of msgpack values, cut anywhere, into whole ones.
+
+    Bytes are taken in by :meth:`feed` and values out by :meth:`cut`, so that a receiver under
+    back-pressure can leave whole values uncut. After an error it is of no further use.
+
+    Parameters
+    ----------
+    max_bytes, max_depth, max_items : int
+        As of `Scanner`.
+
+    Attributes
+    ----------
+    n_message_bytes : int
+        Length of the value that :meth:`cut` gave last.
+
+    Raises
+    ------
+    ValueError
+        If a limit is out of range.
+    """
+
+    cdef Scanner _scanner
+    cdef bytes _chunk           # what was fed and not used up; cut up to _start
+    cdef Py_ssize_t _start
+    cdef bytearray _partial     # of the value that has not ended, what came in earlier chunks
+    cdef readonly Py_ssize_t n_message_bytes
+
+    def __init__(self, max_bytes, max_depth, max_items):
+        self._scanner = Scanner(max_bytes, max_depth, max_items)
+        self._chunk = b""
+        self._start = 0
+        self._partial = None
+        self.n_message_bytes = 0
+
+    @property
+    def in_message(self):
+        """bool : whether the last of the bytes cut so far begin a value and do not end it."""
+        return self._scanner._in_message
+
+    @property
+    def has_unread(self):
+        """bool : whether bytes were fed that :meth:`cut` has not looked at yet."""
+        return PyBytes_GET_SIZE(self._chunk) != 0
+
+    @property
+    def n_partial_bytes(self):
+        """int : how much of a value that has not ended is kept."""
+        return 0 if self._partial is None else len(self._partial)
+
+    @property
+    def extension(self):
+        """bool : whether the value cut last holds one of an extension type."""
+        return self._scanner._extension
+
+    @property
+    def n_items(self):
+        """int : container entries of the value cut last."""
+        return self._scanner._n_items
+
+    def feed(self, bytes data not None):
+        """Take in the bytes that follow those fed before."""
+        self._chunk = self._chunk[self._start:] + data if self._chunk else data
+        self._start = 0
+
+    def clear(self):
+        """Let go of all bytes; nothing may be fed any more."""
+        self._chunk, self._start = b"", 0
+        self._partial = None
+
+    def cut(self):
+        """Give the next whole value.
+
+        Returns
+        -------
+        bytes, bytearray or memoryview, or None
+            None if what was fed holds no further one.
+
+        Raises
+        ------
+        InvalidByte, TooManyBytes, TooDeep, TooManyItems
+            As of `Scanner.feed`.
+        """
+        cdef bytes chunk = self._chunk
+        cdef Py_ssize_t start = self._start
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(chunk)
+        cdef Py_ssize_t end
+        if n == 0:
+            return None
+        end = self._scanner._scan(<const uint8_t *>PyBytes_AS_STRING(chunk), n, start)
+        if end == 0 or end == n:    # an idle connection keeps nothing of what it read last
+            self._chunk, self._start = b"", 0
+        else:
+            self._start = end
+        if end == 0:
+            if self._partial is None:
+                self._partial = bytearray()
+            self._partial += memoryview(chunk)[start:]
+            return None
+        if self._partial is not None:
+            self._partial += memoryview(chunk)[start:end]
+            message, self._partial = self._partial, None
+        elif start == 0 and end == n:
+            message = chunk
+        else:
+            message = memoryview(chunk)[start:end]
+        self.n_message_bytes = len(message)
+        return message

@@ -201,8 +201,9 @@ class Connection(asyncio.Protocol):
         framer = self._framer
         began = monotonic()
         answers: list[bytes] = []
-        n_bytes = n_messages = 0
-        while self._can_serve():
+        n_bytes = 0
+        has_ended_one = False
+        while framer.has_unread and self._can_serve():
             try:
                 message = framer.next()
                 if message is INCOMPLETE:
@@ -218,7 +219,7 @@ class Connection(asyncio.Protocol):
                 answers.append(self._failure(None, error.error))
                 self._discard()
                 break
-            n_messages += 1
+            has_ended_one = True
             if answer is not None:
                 answers.append(answer)
                 n_bytes += len(answer)
@@ -236,7 +237,7 @@ class Connection(asyncio.Protocol):
             if self._refusal is None:
                 self._message_deadline = None
         elif not self._is_discarding:
-            self._await_rest(began, n_messages > 0)
+            self._await_rest(began, has_ended_one)
         self._regulate()
 
     def _await_rest(self, now: float, has_begun: bool) -> None:
@@ -274,7 +275,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _has_enough_calls(self) -> bool:
-        return bool(self._calls) and (
+        return (
             len(self._calls) >= self._limits.max_in_flight
             or self._n_call_bytes >= self._limits.max_in_flight_bytes
             or (self._n_counted > 0 and self._server.is_full)
@@ -305,7 +306,7 @@ class Connection(asyncio.Protocol):
         call = Awaited(
             msgid,
             monotonic() + self._limits.call_timeout_s,
-            framer.n_message_bytes + _ITEM_BYTES * framer.n_message_items,
+            framer.n_message_bytes + _ITEM_BYTES * framer.n_items,
             result if isinstance(result, Deferred) else None,
         )
         self._calls[call] = None
@@ -393,8 +394,6 @@ class Connection(asyncio.Protocol):
 
     def _regulate(self) -> None:
         """Read on only when all that was read is served; close when nothing is left to do."""
-        if self._transport.is_closing():
-            return
         if self._input_is_over and not self._calls and not self._is_decoding:
             if self._is_discarding:
                 self._linger()
@@ -407,16 +406,17 @@ class Connection(asyncio.Protocol):
             or self._framer.has_unread
             or self._is_decoding
             or not self._can_write
-            or self._has_enough_calls()
+            or (self._calls and self._has_enough_calls())
         )
-        if wanted and not self._reading:
-            self._reading = True
-            if self._message_deadline is not None:
-                self._message_deadline = monotonic() + self._limits.message_timeout_s
-            self._transport.resume_reading()
-        elif self._reading and not wanted:
-            self._reading = False
+        if wanted is self._reading or self._transport.is_closing():
+            return
+        self._reading = wanted
+        if not wanted:
             self._transport.pause_reading()
+            return
+        if self._message_deadline is not None:
+            self._message_deadline = monotonic() + self._limits.message_timeout_s
+        self._transport.resume_reading()
 
     def _discard(self) -> None:
         """Take no further request; the calls begun are still answered."""

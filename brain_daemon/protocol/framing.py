@@ -14,7 +14,7 @@ from typing import Any
 
 import msgpack
 
-from brain_daemon._ext.framing import FramingError, Scanner, TooManyBytes, TooManyItems
+from brain_daemon._ext.framing import FramingError, Splitter, TooManyBytes, TooManyItems
 from brain_daemon.errors import BadRequest, BrainError, TooLarge
 
 INCOMPLETE: Any = object()
@@ -118,10 +118,10 @@ class Undecodable(Exception):
         self.reason = reason
 
 
-class Framer:
+class Framer(Splitter):
     """Cut a stream into decoded messages, one at a time.
 
-    Bytes are taken in by :meth:`feed` and messages out by :meth:`next`, so that a caller under
+    Bytes are taken in by ``feed`` and messages out by :meth:`next`, so that a caller under
     back-pressure can leave whole messages unread.
 
     Parameters
@@ -130,63 +130,26 @@ class Framer:
         As in :class:`Limits`.
     max_items_at_once : int
         Container entries above which a message is :data:`LARGE`.
-
-    Attributes
-    ----------
-    n_message_bytes : int
-        Length of the message that :meth:`next` gave last.
     """
 
-    __slots__ = (
-        "_chunk",
-        "_large",
-        "_max_items_at_once",
-        "_partial",
-        "_scanner",
-        "_start",
-        "n_message_bytes",
-    )
+    __slots__ = ("_large", "_max_items_at_once")
 
     def __init__(
         self, max_bytes: int, max_depth: int, max_items: int, max_items_at_once: int = 2**63
     ) -> None:
-        self._scanner = Scanner(max_bytes, max_depth, max_items)
+        super().__init__(max_bytes, max_depth, max_items)
         self._max_items_at_once = max_items_at_once
-        self._chunk = b""
-        self._start = 0
-        self._partial: bytearray | None = None
         self._large: bytes | bytearray | memoryview = b""
-        self.n_message_bytes = 0
-
-    @property
-    def in_message(self) -> bool:
-        """Whether the last of the bytes taken so far begin a message and do not end it."""
-        return self._scanner.in_message
-
-    @property
-    def has_unread(self) -> bool:
-        """Whether bytes were fed that :meth:`next` has not looked at yet."""
-        return self._start < len(self._chunk)
-
-    @property
-    def n_message_items(self) -> int:
-        """Container entries of the message that :meth:`next` gave last."""
-        return self._scanner.n_items
 
     @property
     def n_held_bytes(self) -> int:
         """Length of the message that has not ended, or is :data:`LARGE`."""
-        return len(self._partial or self._large)
-
-    def feed(self, data: bytes) -> None:
-        """Take in the bytes that follow those fed before."""
-        self._chunk = self._chunk[self._start :] + data if self.has_unread else data
-        self._start = 0
+        return self.n_partial_bytes or len(self._large)
 
     def clear(self) -> None:
         """Let go of all bytes; nothing may be fed any more."""
-        self._chunk, self._start = b"", 0
-        self._partial, self._large = None, b""
+        super().clear()
+        self._large = b""
 
     def next(self) -> Any:
         """Give the next message, decoded.
@@ -204,35 +167,16 @@ class Framer:
             The message is skipped: invalid UTF-8, a map key that is not a string, an extension
             type (timestamps are one).
         """
-        chunk, start = self._chunk, self._start
-        if start == len(chunk):
-            if start:  # an idle connection keeps nothing of what it read last
-                self._chunk, self._start = b"", 0
-            return INCOMPLETE
         try:
-            end = self._scanner.feed(chunk, start)
+            message = self.cut()
         except FramingError as error:
             raise FramingLost(_explain(error)) from None
-        if end == 0:
-            if self._partial is None:
-                self._partial = bytearray()
-            self._partial += memoryview(chunk)[start:]
-            self._chunk, self._start = b"", 0
+        if message is None:
             return INCOMPLETE
-        self._start = end
-        message: bytes | bytearray | memoryview
-        if self._partial is not None:
-            self._partial += memoryview(chunk)[start:end]
-            message, self._partial = self._partial, None
-        elif start == 0 and end == len(chunk):
-            message = chunk
-        else:
-            message = memoryview(chunk)[start:end]
-        self.n_message_bytes = len(message)
-        if self._scanner.extension:
+        if self.extension:
             raise Undecodable(*_peek(message), "extension types are not accepted")
         # Each entry takes a byte, so that most messages are not asked how many they have.
-        if len(message) > self._max_items_at_once < self._scanner.n_items:
+        if len(message) > self._max_items_at_once < self.n_items:
             self._large = message
             return LARGE
         try:

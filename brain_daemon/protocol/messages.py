@@ -93,7 +93,7 @@ def parse_call(message: Any) -> tuple[int | None, str, dict[str, Any]]:
             return msgid, method, {}
         params = arguments[0]
         if len(arguments) == 1 and type(params) is dict:
-            if all(type(name) is str for name in params):
+            if not params or all(type(name) is str for name in params):
                 return msgid, method, params
             raise _malformed(kind, msgid, "parameter names must be strings")
     raise _malformed(kind, msgid, "params must be an array that holds one map, or nothing")

@@ -90,6 +90,9 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
+_JOBS = (WriteJob, PutJob, ExclusiveJob)
+
+
 class _Job(NamedTuple):
     job: Job
     deed: Deed | None
@@ -152,7 +155,7 @@ class Dispatcher:
                 f"{operation.method} writes, so it must be a request and not a notification"
             )
         decoded = decode(params, operation.params)
-        is_heavy = operation.heavy(self._memory, decoded)
+        is_heavy = operation.heavy is not None and operation.heavy(self._memory, decoded)
         if is_heavy or operation.writes:
             self._check_in_flight(principal)
         if is_heavy:
@@ -190,7 +193,7 @@ class Dispatcher:
             self._tell_denied(operation.method, principal, error)
             raise
         deed = Deed(memory.audit, operation.method, principal) if operation.audited else None
-        if isinstance(result, WriteJob | PutJob | ExclusiveJob):
+        if isinstance(result, _JOBS):
             return _Job(deed.watched(result) if deed else result, deed)
         if deed:
             deed.tell_done(result)
@@ -281,20 +284,22 @@ class Dispatcher:
     ) -> None:
         """Measure a call that has ended; on the event loop."""
         taken = time.perf_counter_ns() - started
-        memory, call = self._memory, calls.current.get()
-        metrics = memory.metrics
+        metrics = self._memory.metrics
         metrics.durations[method].observe(taken)
         if error is not None:
             metrics.failed[method] += 1
             log.debug("call failed", extra={"fields": {"operation": method, "code": _code(error)}})
-        elif method == "recall" and call is not None and call.leg_ns is not None:
-            metrics.note_recall(call.leg_ns, result)
-        if taken > memory.settings["slow_call_ms"] * 1_000_000:
+        elif method == "recall":
+            call = calls.current.get()
+            if call is not None and call.leg_ns is not None:
+                metrics.note_recall(call.leg_ns, result)
+        if taken > self._memory.settings["slow_call_ms"] * 1_000_000:
             metrics.slow += 1
             told = {"operation": method, "took_ms": taken / 1e6}
             if error is not None:
                 told["code"] = _code(error)
-            log.warning("slow call", extra={"fields": told | figures(call, result)})
+            told |= figures(calls.current.get(), result)
+            log.warning("slow call", extra={"fields": told})
 
 
 def _code(error: BaseException) -> str:

@@ -35,7 +35,7 @@ class Operation:
     role: Role | Literal["anyone"]
     writes: bool = False
     audited: bool = False
-    heavy: Callable[[Memory, Any], bool] = lambda memory, params: False
+    heavy: Callable[[Memory, Any], bool] | None = None
 
 
 def always(memory: Memory, params: Any) -> bool:

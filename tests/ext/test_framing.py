@@ -7,6 +7,7 @@ from brain_daemon._ext.framing import (
     FramingError,
     InvalidByte,
     Scanner,
+    Splitter,
     TooDeep,
     TooManyBytes,
     TooManyItems,
@@ -178,3 +179,38 @@ def test_its_errors_are_value_errors() -> None:
     for cls in (InvalidByte, TooManyBytes, TooDeep, TooManyItems):
         assert issubclass(cls, FramingError)
         assert issubclass(cls, ValueError)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_a_splitter_gives_each_value_whole_however_the_stream_is_cut(size: int) -> None:
+    stream = b"".join(VALUES.values())
+    splitter = Splitter(1 << 40, 32, 1 << 40)
+    found = []
+    for start in range(0, len(stream), size):
+        splitter.feed(stream[start : start + size])
+        while splitter.has_unread:
+            if (value := splitter.cut()) is not None:
+                assert splitter.n_message_bytes == len(value)
+                found.append(bytes(value))
+        assert splitter.in_message == (splitter.n_partial_bytes > 0)
+    assert found == list(VALUES.values())
+    assert splitter.cut() is None
+
+
+def test_a_splitter_takes_what_follows_before_the_rest_is_cut() -> None:
+    splitter = Splitter(1 << 40, 32, 1 << 40)
+    splitter.feed(b"\x01\x02\x92\x03")
+    assert splitter.cut() == b"\x01"
+    splitter.feed(b"\x04\xd4\x05a")
+    found = [splitter.cut() for _ in range(4)]
+    assert found == [b"\x02", b"\x92\x03\x04", b"\xd4\x05a", None]
+    assert splitter.extension
+    splitter.feed(b"\x92")
+    assert splitter.cut() is None
+    assert (splitter.in_message, splitter.n_partial_bytes, splitter.n_items) == (True, 1, 2)
+    splitter.clear()
+    assert (splitter.has_unread, splitter.n_partial_bytes) == (False, 0)
+    with pytest.raises(ValueError, match="max_depth"):
+        Splitter(1, 0, 1)
+    with pytest.raises(TypeError):
+        splitter.feed(bytearray(b"\x01"))  # type: ignore[arg-type]

@@ -138,7 +138,7 @@ def test_a_message_of_many_entries_is_decoded_in_slices() -> None:
     cut.feed(msgpack.packb(small) + msgpack.packb(large) + msgpack.packb("next"))
     assert cut.next() == small
     assert cut.next() is LARGE
-    assert cut.n_message_items == 40_000
+    assert cut.n_items == 40_000
     assert cut.n_held_bytes == cut.n_message_bytes == len(msgpack.packb(large))
     assert sliced(cut) == (large, (len(msgpack.packb(large)) - 1) // SLICE_BYTES)
     assert cut.n_held_bytes == 0
