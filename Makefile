@@ -39,7 +39,7 @@ types: $(VENV)/.installed-test  ## mypy, and the stubs against the built extensi
 	$(BIN)/python -m mypy.stubtest brain_daemon._ext.distance brain_daemon._ext.bm25 \
 		brain_daemon._ext.ppr brain_daemon._ext.rrf brain_daemon._ext.framing \
 		brain_daemon._ext.vocabulary brain_daemon._ext.excerpt brain_daemon._ext.wordpiece \
-		brain_daemon._ext.checksum brain_daemon._ext.stems
+		brain_daemon._ext.checksum brain_daemon._ext.stems brain_daemon._ext.words
 
 aarch64:  ## Compile the C kernels for aarch64 (needs gcc-aarch64-linux-gnu)
 	aarch64-linux-gnu-gcc -std=c11 -O3 -Wall -Wextra -Werror -c _ext/kernels.c -o /dev/null

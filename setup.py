@@ -44,6 +44,7 @@ setup(
             extension("excerpt"),
             extension("checksum"),
             extension("stems"),
+            extension("words"),
         ],
         language_level=3,
         compiler_directives={

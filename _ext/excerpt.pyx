@@ -130,6 +130,37 @@ cdef bint begins(const code_unit *text, Py_ssize_t n, tuple beginnings):
     return False
 
 
+def find(str text not None, tuple beginnings, bytes breaks not None, spans not None):
+    """Find the wanted stretches of a text.
+
+    Parameters
+    ----------
+    text, beginnings, breaks
+        As of `surfaces`.
+    spans : mapping of str to sequence of (int, int)
+        The wanted stretches of each run that is found, character offsets in it, ascending and
+        disjoint; asked by subscription, so that a missing one may be worked out.
+
+    Returns
+    -------
+    list of (int, int)
+        Character offsets in the text, ascending, disjoint.
+
+    Raises
+    ------
+    KeyError
+        A run is missing.
+    ValueError
+        As `surfaces`.
+    """
+    cdef Py_ssize_t start, end, first, last
+    cdef list found = []
+    for start, end in surfaces(text, beginnings, breaks):
+        for first, last in spans[text[start:end]]:
+            found.append((start + first, start + last))
+    return found
+
+
 def window(str text not None, list spans not None, Py_ssize_t limit):
     """Choose whole sentences or lines that hold most of the spans.
 

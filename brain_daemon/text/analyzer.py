@@ -33,6 +33,7 @@ import numpy as np
 import Stemmer
 
 from brain_daemon._ext import excerpt
+from brain_daemon._ext.words import split
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import Terms
 from brain_daemon.text.stopwords import STOP_WORDS
@@ -82,13 +83,12 @@ _emoji_parts = re.compile(rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}")
 
 # After _plain(), whatever is not ASCII belongs to a word.
 _compounds = re.compile(f"[^{_SPACE}{_ASCII_BREAKS}]+")
-_parts = re.compile(r"[A-Za-z](?:\+\+|#(?![0-9A-Za-z\x80-\U0010ffff]))|[0-9A-Za-z\x80-\U0010ffff]+")
-_humps = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _unstemmed = re.compile(r"[\d!-/:-@\[-`{-~]")
 _mark = re.compile(r"[^0-9a-z]")
 _possessive = re.compile(r"'[sS](?![0-9A-Za-z\x80-\U0010ffff])")
 
 LETTERS_WITH_MARKS = frozenset("йЙїЇ")  # letters in their own right, and to the Snowball stemmers
+_KEPT_CODES = 0x3000  # below: the alphabets; above: scripts that come here in rare forms only
 _AS_ASCII = {"’": "'", "ʼ": "'", "‐": "-", "‑": "-", "−": "-"}
 
 
@@ -218,42 +218,45 @@ class Highlighter:
     """
 
     def __init__(self, analyzer: Analyzer, terms: Set[str]) -> None:
-        self._analyzer = analyzer
-        self._terms = terms
         self._beginnings: tuple[str, ...] | None = None
         if analyzer.language in _KEEP_BEGINNINGS:
             self._beginnings = tuple(sorted({part for term in terms for part in _beginnings(term)}))
-        self._lengths: dict[str, int] = {}
+        self._spans = _WantedSpans(analyzer, terms)
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Find them in a text: character offsets, ascending, without overlap."""
-        found: list[tuple[int, int]] = []
-        lengths = self._lengths
-        for here, end_here in excerpt.surfaces(text, self._beginnings, _BREAK_BITS):
-            surface = text[here:end_here]
-            length = lengths.get(surface)
-            if length is None:
-                length = lengths[surface] = self._length(surface)
-            if length > 0:
-                found.append((here, here + length))
-            elif length:
-                for start, end, at in self._analyzer.surface_spans(here, surface):
-                    if self._terms.isdisjoint(at):
-                        continue
-                    if found and start < found[-1][1]:
-                        start, end = found[-1][0], max(end, found.pop()[1])
-                    found.append((start, end))
-        return found
+        return excerpt.find(text, self._beginnings, _BREAK_BITS, self._spans)
 
-    def _length(self, surface: str) -> int:
-        """How much of a surface is one span with a term; 0: nothing, -1: look at its spans."""
+
+class _WantedSpans(dict[str, list[tuple[int, int]]]):
+    """Surface to the stretches of it that gave one of some terms, worked out on access."""
+
+    def __init__(self, analyzer: Analyzer, terms: Set[str]) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+        self._terms = terms
+
+    def __missing__(self, surface: str) -> list[tuple[int, int]]:
+        spans = self[surface] = self._find(surface)
+        return spans
+
+    def _find(self, surface: str) -> list[tuple[int, int]]:
         body, extra, _ = self._analyzer.entry(surface)
         if body not in self._terms and (
             not (extra or " " in body) or self._terms.isdisjoint(f"{body} {extra}".split(" "))
         ):
-            return 0
+            return []
         core = surface.rstrip(_TRAILING)
-        return len(core) if core.isascii() and core.isalnum() else -1
+        if core.isascii() and core.isalnum():
+            return [(0, len(core))]
+        found: list[tuple[int, int]] = []
+        for start, end, at in self._analyzer.surface_spans(0, surface):
+            if self._terms.isdisjoint(at):
+                continue
+            if found and start < found[-1][1]:
+                start, end = found[-1][0], max(end, found.pop()[1])
+            found.append((start, end))
+        return found
 
 
 class _Cache(dict[str, Entry]):
@@ -311,26 +314,16 @@ class _Cache(dict[str, Entry]):
         return joined, " ".join(extra), joined if asked == joined else asked
 
     def _compound(self, compound: str, body: list[str], extra: list[str], query: list[str]) -> None:
-        compound = _possessive.sub("", compound)
-        found = list(_parts.finditer(compound))
-        if not found:
-            return
-        split = [[word.casefold() for word in _humps.split(match.group())] for match in found]
-        words = [word for part in split for word in part]
-        whole = compound[found[0].start() : found[-1].end()].casefold()
-        wholes = [self._term(whole)] if len(words) > 1 else []
-        if len(found) > 1:
-            wholes += [self._term("".join(part)) for part in split if len(part) > 1]
-        extra += wholes
-        if whole in self._stop_words:
-            body += map(self._term, words)
-            return
-        for word in words:
-            term = self._term(word)
-            body.append(term)
-            if word not in self._stop_words:
-                query.append(term)
-        query += wholes
+        whole, words, wholes = split(_possessive.sub("", compound))
+        terms = list(map(self._term, words))
+        body += terms
+        if wholes:
+            wholes = list(map(self._term, wholes))
+            extra += wholes
+        if whole not in self._stop_words:
+            asked = zip(words, terms, strict=True)
+            query += [term for word, term in asked if word not in self._stop_words]
+            query += wholes
 
     def _term(self, word: str) -> str:
         """Stem a folded word or keep a whole; bound its length by the same rule on both sides."""
@@ -376,20 +369,34 @@ def _plain(piece: str) -> str:
     """Unify compatibility forms and drop accents; what is no part of a word becomes a space."""
     if piece.isascii():
         return piece
-    kept: list[str] = []
-    for original in unicodedata.normalize("NFC", piece):
-        if original in LETTERS_WITH_MARKS:
-            kept.append(original)
-            continue
-        for char in unicodedata.normalize("NFKD", original):
+    composed = unicodedata.normalize("NFC", piece)
+    return unicodedata.normalize("NFC", composed.translate(_PLAIN))
+
+
+class _Plain(dict[int, str]):
+    """Code point of a composed character to what it becomes in plain text, worked out on access."""
+
+    def __missing__(self, code: int) -> str:
+        plain = self._of(chr(code))
+        if code < _KEPT_CODES:
+            self[code] = plain
+        return plain
+
+    def _of(self, composed: str) -> str:
+        if composed in LETTERS_WITH_MARKS:
+            return composed
+        kept = ""
+        for char in unicodedata.normalize("NFKD", composed):
             if char.isascii() or char.isalnum() or char in _AS_ASCII:
-                kept.append(_AS_ASCII.get(char, char))
+                kept += _AS_ASCII.get(char, char)
             elif _is_mark(char):
-                if not _is_accent(char):
-                    kept.append(char)
+                kept += "" if _is_accent(char) else char
             elif unicodedata.category(char) != "Cf":
-                kept.append(" ")
-    return unicodedata.normalize("NFC", "".join(kept))
+                kept += " "
+        return kept
+
+
+_PLAIN = _Plain()
 
 
 def _unspaced(run: str) -> list[tuple[int, int, str]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brain_daemon._ext.excerpt import surfaces, window
+from brain_daemon._ext.excerpt import find, surfaces, window
 
 LIMIT = 12
 BREAKS = " ,\n。"
@@ -97,6 +97,26 @@ def best_window(text, spans):
     while chosen and end - pieces[chosen - 1][0] <= LIMIT:
         chosen -= 1
     return pieces[chosen][0], end
+
+
+@given(texts, beginnings)
+def test_what_is_found_is_asked_for_each_surface_and_moved_to_its_place(text, wanted):
+    class Inner(dict):
+        def __missing__(self, surface):
+            return [(0, 1), (1, len(surface))] if len(surface) > 1 else []
+
+    expected = [
+        (start + first, start + last)
+        for start, end in surfaces(text, wanted, BITS)
+        for first, last in Inner()[text[start:end]]
+    ]
+    assert find(text, wanted, BITS, Inner()) == expected
+    assert all(len(text[start:end]) for start, end in expected)
+
+
+def test_a_surface_without_spans_is_an_error():
+    with pytest.raises(KeyError):
+        find("ab", None, BITS, {})
 
 
 @given(texts, st.data())
