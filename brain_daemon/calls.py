@@ -5,8 +5,10 @@ A leaf. The protocol layer makes one for each message and sets it while the mess
 
 from contextvars import ContextVar
 
+from msgspec import Struct
 
-class Call:
+
+class Call(Struct, eq=False, gc=False):
     """One call, and what was measured of it.
 
     Attributes
@@ -19,12 +21,9 @@ class Call:
         How long each leg of a recall took, in nanoseconds.
     """
 
-    __slots__ = ("connection", "leg_ns", "msgid")
-
-    def __init__(self, connection: int, msgid: int | None) -> None:
-        self.connection = connection
-        self.msgid = msgid
-        self.leg_ns: dict[str, int] | None = None
+    connection: int
+    msgid: int | None
+    leg_ns: dict[str, int] | None = None
 
     @property
     def request(self) -> str:

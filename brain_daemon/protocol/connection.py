@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
     def _ask_for_turn(self) -> None:
         if self._turn_is_due:
             return
-        if self._server.turns:
+        if self._server.turns.n_waiting:
             self._turn_is_due = True
             self._server.turns.join(self, was_served=False)
             self._regulate()  # what comes while it waits stays with the client

@@ -22,19 +22,23 @@ SHORT_TURN_S = TURN_S / 10
 
 
 class Turns:
-    """The connections that wait to be served, each once."""
+    """The connections that wait to be served, each once.
+
+    Attributes
+    ----------
+    n_waiting : int
+    """
 
     def __init__(self) -> None:
+        self.n_waiting = 0
         self._heard: deque[Connection] = deque()
         self._served: deque[Connection] = deque()  # in part, and there is more
         self._go_on = Soon(self._advance)
 
-    def __bool__(self) -> bool:
-        return bool(self._heard or self._served)
-
     def join(self, connection: "Connection", *, was_served: bool) -> None:
         """Give a connection a turn: behind all others if it just had one."""
         (self._served if was_served else self._heard).append(connection)
+        self.n_waiting += 1
         self._go_on()
 
     def _advance(self) -> None:
@@ -44,15 +48,15 @@ class Turns:
         """
         began = monotonic()
         for _ in range(len(self._heard)):
-            _serve(self._heard.popleft(), SHORT_TURN_S)
+            self._serve(self._heard.popleft(), SHORT_TURN_S)
             if monotonic() - began > TURN_S:
                 break
         if self._served:
-            _serve(self._served.popleft(), TURN_S)
-        if self:
+            self._serve(self._served.popleft(), TURN_S)
+        if self.n_waiting:
             self._go_on()
 
-
-def _serve(connection: "Connection", turn_s: float) -> None:
-    with connection.cut_off_on_failure():
-        connection.take_turn(turn_s)
+    def _serve(self, connection: "Connection", turn_s: float) -> None:
+        self.n_waiting -= 1
+        with connection.cut_off_on_failure():
+            connection.take_turn(turn_s)
