@@ -308,6 +308,7 @@ def _code(error: BaseException) -> str:
 
 
 def _unknown(method: str) -> NotFound:
+    method = method[:80]  # to compare a whole message with each name would take a second
     near = difflib.get_close_matches(method, OPERATIONS, n=1)
     hint = f"; did you mean {near[0]}?" if near else "; hello lists the methods"
-    return NotFound(f"there is no method {method[:80]!r}{hint}", method=method[:80])
+    return NotFound(f"there is no method {method!r}{hint}", method=method)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from brain_daemon import calls, config
-from brain_daemon.errors import BadRequest, Forbidden, StoreDegraded
+from brain_daemon.errors import BadRequest, Forbidden, NotFound, StoreDegraded
 from brain_daemon.model import Principal
 from brain_daemon.policy.rules import ROLES
 from brain_daemon.protocol.awaited import Deferred
@@ -123,3 +124,16 @@ def test_everything_beyond_reading_changes_something() -> None:
     changing |= {"decay.extend", "quarantine.release", "quarantine.delete", "quarantine.screen"}
     changing |= {"reindex", "compact", "backup", "policy.reload"}
     assert {name for name, op in dispatch.OPERATIONS.items() if op.writes} == changing
+
+
+def test_a_name_as_long_as_a_message_is_refused_at_once(dispatcher: dispatch.Dispatcher) -> None:
+    def cpu_s(name: str) -> float:
+        began = time.thread_time()
+        with pytest.raises(NotFound, match="there is no method 'remembe"):
+            dispatcher(name, {}, CALLER, False)
+        return time.thread_time() - began
+
+    name = "remembe" * 1_000_000
+    assert min(cpu_s(name) for _ in range(3)) < 0.05  # to compare all of it takes a second
+    with pytest.raises(NotFound, match=r"did you mean remember\?"):
+        dispatcher("remembe", {}, CALLER, False)
