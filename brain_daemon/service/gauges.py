@@ -103,7 +103,7 @@ def _of_store(memory: Memory) -> list[Family]:
     space = os.statvfs(memory.directory)
     parts = {"vectors": "vector_bytes", "postings": "postings_bytes", "graph": "graph_bytes"}
     return [
-        _gauge("brain_writes_waiting", "Writes that are not answered yet.", writer.n_waiting),
+        _gauge("brain_writes_waiting", "Writes that were not carried out yet.", writer.n_waiting),
         _counter("brain_commits_total", "Transactions that wrote anything.", writer.commits),
         _histogram("brain_commit_duration_seconds", "Transactions, until they are durable.").spread(
             writer.commit_ns, _NS

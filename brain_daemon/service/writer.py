@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from time import monotonic, perf_counter_ns
 from typing import Any
@@ -71,10 +71,24 @@ Job = WriteJob | PutJob | ExclusiveJob
 
 @dataclass(slots=True)
 class _Waiting:
-    job: Job
+    offered: Job | None  # None once nobody waits for it
     future: asyncio.Future[Any]
+    job: Job = field(init=False)  # what the thread has taken
     result: Any = None
     error: BaseException | None = None
+
+    def note_done(self, future: asyncio.Future[Any]) -> None:
+        """Withdraw the job if nobody waits for it any more: what it holds is counted nowhere."""
+        if future.cancelled():
+            self.offered = None
+
+    def take(self) -> bool:
+        """Take the job on the thread; from here on it is carried out. False if it is withdrawn."""
+        job = self.offered
+        if job is None:
+            return False
+        self.job = job
+        return True
 
 
 class _PartlyWritten(Exception):
@@ -171,14 +185,15 @@ class Writer(threading.Thread):
         if not self._gathered:
             # Whatever else this turn of the loop brings shares the commit.
             loop.call_soon(self._hand_over)
-        self._gathered.append(_Waiting(job, future))
+        waiting = _Waiting(job, future)
+        self._gathered.append(waiting)
         self._n_waiting += 1
-        future.add_done_callback(self._note_done)
+        future.add_done_callback(waiting.note_done)
         return future
 
     @property
     def n_waiting(self) -> int:
-        """Writes that are not answered yet."""
+        """Writes that were not carried out yet."""
         return self._n_waiting
 
     def stop(self) -> None:
@@ -192,9 +207,6 @@ class Writer(threading.Thread):
         if gathered:
             self._queue.put(gathered)
 
-    def _note_done(self, future: asyncio.Future[Any]) -> None:
-        self._n_waiting -= 1
-
     def run(self) -> None:
         stopping = False
         while not stopping:
@@ -204,7 +216,7 @@ class Writer(threading.Thread):
                 stopping = not more
                 waiting += more
             stopping = stopping or not waiting
-            for batch in self._batches(waiting):
+            for batch in self._batches(self._take(waiting)):
                 if isinstance(batch[0].job, ExclusiveJob):
                     self._run_alone(batch[0])
                 else:
@@ -277,6 +289,15 @@ class Writer(threading.Thread):
             self.log_move_failures += 1
             self._abandon(self._reserve.explain(error))
 
+    def _take(self, waiting: list[_Waiting]) -> list[_Waiting]:
+        """Take the jobs that were not withdrawn."""
+        taken, withdrawn = [], []
+        for each in waiting:
+            (taken if each.take() else withdrawn).append(each)
+        if withdrawn:
+            self._resolve(withdrawn)
+        return taken
+
     def _batches(self, waiting: list[_Waiting]) -> Iterator[list[_Waiting]]:
         """Cut jobs into what one commit takes, in order; an exclusive job is alone."""
         batch: list[_Waiting] = []
@@ -312,7 +333,7 @@ class Writer(threading.Thread):
             self._write(freeing)
             self._empty_log()
             self._reserve.hold()
-        _resolve(batch)
+        self._resolve(batch)
 
     def _write(self, batch: list[_Waiting]) -> None:
         """Write a batch in one transaction."""
@@ -420,7 +441,25 @@ class Writer(threading.Thread):
         with suppress(apsw.Error):  # where it cannot be asked, it has changed little
             n_pages, n_moved = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
             self.log_pages = n_pages if n_moved < n_pages else 0  # the job may have emptied it
-        _resolve([waiting])
+        self._resolve([waiting])
+
+    def _resolve(self, batch: list[_Waiting]) -> None:
+        """Hand all results of a batch to the event loop in one wake-up."""
+        loop = batch[0].future.get_loop()
+        try:
+            loop.call_soon_threadsafe(self._set_results, batch)
+        except RuntimeError:  # the loop was closed while the last batch was under way
+            log.warning("the event loop ended before %d writes were answered", len(batch))
+
+    def _set_results(self, batch: list[_Waiting]) -> None:
+        self._n_waiting -= len(batch)
+        for waiting in batch:
+            if waiting.future.done():  # cancelled: the caller went away or ran out of time
+                continue
+            if waiting.error is not None:
+                waiting.future.set_exception(waiting.error)
+            else:
+                waiting.future.set_result(waiting.result)
 
     def _abandon(self, error: Exception) -> None:
         """Roll back; after a failed commit or sync the handle is not trusted again."""
@@ -458,22 +497,3 @@ def _outcomes(jobs: list[Any], connection: apsw.Connection) -> list[Any]:
     put = documents.put_many(connection, [job.put for job in jobs])
     told = zip(jobs, put, strict=True)
     return [done if isinstance(done, Exception) else job.tell(done) for job, done in told]
-
-
-def _resolve(batch: list[_Waiting]) -> None:
-    """Hand all results of a batch to the event loop in one wake-up."""
-    loop = batch[0].future.get_loop()
-    try:
-        loop.call_soon_threadsafe(_set_results, batch)
-    except RuntimeError:  # the loop was closed while the last batch was under way
-        log.warning("the event loop ended before %d writes were answered", len(batch))
-
-
-def _set_results(batch: list[_Waiting]) -> None:
-    for waiting in batch:
-        if waiting.future.done():  # cancelled: the caller went away or ran out of time
-            continue
-        if waiting.error is not None:
-            waiting.future.set_exception(waiting.error)
-        else:
-            waiting.future.set_result(waiting.result)

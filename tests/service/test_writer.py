@@ -2,6 +2,8 @@
 
 import asyncio
 import resource
+import threading
+import weakref
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,55 @@ def test_full_queue_is_overloaded_with_a_time_to_retry(tmp_path: Path) -> None:
     asyncio.run(scenario())
     bench.writer.stop()
     assert len(bench.stored()) == 3
+
+
+def test_a_write_whose_caller_went_away_is_let_go_and_still_counted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "notes.db", max_waiting=3)
+
+    class Large(str):
+        pass
+
+    async def scenario() -> None:
+        held = Large("what a client sent")
+        of_held = weakref.ref(held)
+        kept, gone = bench.writer.submit(insert("kept")), bench.writer.submit(insert(held))
+        del held
+        assert of_held() is not None
+        await asyncio.sleep(0)  # it is in the queue now
+        gone.cancel()
+        await asyncio.sleep(0)
+        assert of_held() is None
+        later = bench.writer.submit(insert("later"))
+        with pytest.raises(Overloaded):  # the queue is as long as before
+            bench.writer.submit(insert("one too many"))
+        bench.writer.start()
+        assert await asyncio.gather(kept, later) == ["kept", "later"]
+        assert bench.writer.n_waiting == 0
+
+    asyncio.run(scenario())
+    assert bench.stored() == ["kept", "later"]
+    bench.writer.stop()
+
+
+def test_a_write_that_is_taken_is_carried_out_though_its_caller_goes(bench: Bench) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def apply(conn: apsw.Connection) -> tuple[Any, list[Change]]:
+        begun.set()
+        assert go_on.wait(30)
+        return insert("taken").apply(conn)
+
+    async def scenario() -> None:
+        bench.writer.start()
+        future = bench.writer.submit(WriteJob(apply))
+        await asyncio.get_running_loop().run_in_executor(None, begun.wait)
+        future.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        assert await bench.writer.submit(insert("next")) == "next"
+
+    asyncio.run(scenario())
+    assert bench.stored() == ["taken", "next"]
 
 
 def test_stop_commits_what_waits(tmp_path: Path) -> None:
