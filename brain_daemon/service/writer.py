@@ -291,7 +291,8 @@ class Writer(threading.Thread):
 
     def _take(self, waiting: list[_Waiting]) -> list[_Waiting]:
         """Take the jobs that were not withdrawn."""
-        taken, withdrawn = [], []
+        taken: list[_Waiting] = []
+        withdrawn: list[_Waiting] = []
         for each in waiting:
             (taken if each.take() else withdrawn).append(each)
         if withdrawn:
