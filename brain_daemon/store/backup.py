@@ -83,23 +83,41 @@ def backup(
 @contextmanager
 def _claimed(partial: Path) -> Iterator[None]:
     """Hold the file that is being written; what an interrupted backup left of it goes first."""
-    descriptor = os.open(
-        partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
-    )
+    descriptor = _open_claimed(partial)
     try:
+        _remove(f"{partial}-journal")  # SQLite would play it back into the new copy
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+        yield
+    finally:
+        if _is_at(partial, descriptor):  # else it has its name, and the next may have begun
+            _remove(f"{partial}-journal", partial)
+        os.close(descriptor)
+
+
+def _open_claimed(partial: Path) -> int:
+    """Open and lock the file of that name, and none that is a finished backup by now."""
+    while True:
+        descriptor = os.open(
+            partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
+        )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(descriptor)
             raise Conflict(f"a backup to that path is under way ({partial})") from None
-        try:
-            _remove(f"{partial}-journal")  # SQLite would play it back into the new copy
-            os.fchmod(descriptor, 0o600)
-            os.ftruncate(descriptor, 0)
-            yield
-        finally:
-            _remove(f"{partial}-journal", partial)
-    finally:
+        if _is_at(partial, descriptor):
+            if os.fstat(descriptor).st_nlink == 1:
+                return descriptor
+            _remove(partial)  # one that was killed between giving it its name and taking this one
         os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _remove(*paths: Path | str) -> None:
@@ -137,11 +155,11 @@ def _exists(target: Path) -> Conflict:
 
 
 def _copy(conn: apsw.Connection, partial: Path) -> dict[str, int]:
-    conn.execute("BEGIN")
     copy = apsw.Connection(
         str(partial), flags=apsw.SQLITE_OPEN_READWRITE, vfs=checksums.file_system()
     )
     try:
+        conn.execute("BEGIN")
         expected = {"schema_version": schema.version(conn), **maintenance.counts(conn)}
         with copy.backup("main", conn, "main") as steps:
             while not steps.done:

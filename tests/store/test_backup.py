@@ -1,3 +1,4 @@
+import fcntl
 import hashlib
 import threading
 from pathlib import Path
@@ -163,6 +164,89 @@ def test_two_backups_to_one_path_do_not_mix(
     monkeypatch.setattr(backup, "_copy", copy_with_company)
     assert backup.backup(reader, outside / "copy.db")["chunks"] == 100
     assert [path.name for path in outside.iterdir()] == ["copy.db"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])  # it gets its name by a link, or by renaming
+def test_a_backup_that_begins_as_another_ends_harms_neither(
+    reader: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    """It opens the file that is being written, and locks it when that is the finished backup."""
+    target = outside / "copy.db"
+    done: list[dict[str, object]] = []
+    lock, copy = fcntl.flock, backup._copy
+
+    def lock_late(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        done.append(backup.backup(reader, target, overwrite=overwrite))
+        lock(descriptor, operation)
+
+    def copy_when_the_other_is_whole(*arguments: object) -> dict[str, int]:
+        if done:
+            assert hashlib.sha256(target.read_bytes()).hexdigest() == done[0]["sha256"]
+        return copy(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    monkeypatch.setattr(backup, "_copy", copy_when_the_other_is_whole)
+    if overwrite:
+        assert backup.backup(reader, target, overwrite=True)["chunks"] == 100
+    else:
+        with pytest.raises(Conflict, match="exists"):
+            backup.backup(reader, target)
+    assert done
+    assert [path.name for path in outside.iterdir()] == ["copy.db"]
+
+
+def test_a_backup_that_ends_leaves_the_next_one_its_file(
+    reader: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, partial = outside / "copy.db", outside / ".copy.db.partial"
+    replace = Path.replace
+
+    def replace_as_another_begins(self: Path, to: Path) -> Path:
+        replaced = replace(self, to)
+        partial.write_bytes(b"the next one's")
+        return replaced
+
+    monkeypatch.setattr(Path, "replace", replace_as_another_begins)
+    backup.backup(reader, target, overwrite=True)
+    assert partial.read_bytes() == b"the next one's"
+
+
+def test_one_killed_as_it_gave_the_name_leaves_a_whole_backup(
+    reader: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = outside / "copy.db"
+    before = backup.backup(reader, target)
+    (outside / ".copy.db.partial").hardlink_to(target)
+
+    def fail(*arguments: object) -> dict[str, int]:
+        raise StoreDegraded("no copy this time")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "_copy", fail)
+        with pytest.raises(StoreDegraded, match="no copy"):
+            backup.backup(reader, target, overwrite=True)
+    assert hashlib.sha256(target.read_bytes()).hexdigest() == before["sha256"]
+    assert backup.backup(reader, target, overwrite=True)["chunks"] == 100
+
+
+def test_a_copy_that_cannot_be_opened_holds_no_old_state(
+    reader: apsw.Connection, conn: apsw.Connection, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the descriptors have run out: a read that stays open keeps the log for ever."""
+    copy = backup._copy
+
+    def copy_to_nowhere(source: apsw.Connection, partial: Path) -> dict[str, int]:
+        partial.unlink()
+        return copy(source, partial)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "_copy", copy_to_nowhere)
+        with pytest.raises(apsw.CantOpenError):
+            backup.backup(reader, outside / "copy.db")
+    assert not reader.in_transaction
+    maintenance.checkpoint(conn)
+    assert backup.backup(reader, outside / "copy.db")["chunks"] == 100
 
 
 def test_what_an_interrupted_backup_left_is_replaced(
