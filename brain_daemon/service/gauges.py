@@ -4,7 +4,6 @@ docs/operations.md lists the same families, each with what it means. No text and
 principal or a domain is in any of them.
 """
 
-import os
 import resource
 import time
 from collections.abc import Collection
@@ -17,7 +16,7 @@ from brain_daemon.model import Principal
 from brain_daemon.protocol.messages import PROTOCOL_VERSION
 from brain_daemon.recall.legs import LEGS
 from brain_daemon.service.exposition import CONTENT_TYPE, Family, render
-from brain_daemon.service.health import CODES, faults
+from brain_daemon.service.health import CODES, faults, free, space_of
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.metrics import DURATIONS_NS, Histogram, Metrics
 from brain_daemon.service.operation import NoParams, Operation
@@ -100,7 +99,7 @@ def of_process(figures: Metrics, codes: Collection[str]) -> list[Family]:
 def _of_store(memory: Memory) -> list[Family]:
     writer, snapshot, limits = memory.writer, memory.snapshot, memory.capacity
     index = snapshot.figures()
-    space = os.statvfs(memory.directory)
+    space = space_of(memory)
     parts = {"vectors": "vector_bytes", "postings": "postings_bytes", "graph": "graph_bytes"}
     return [
         _gauge("brain_writes_waiting", "Writes that were not carried out yet.", writer.n_waiting),
@@ -125,9 +124,7 @@ def _of_store(memory: Memory) -> list[Family]:
         _gauge("brain_log_bytes", "Size of the write-ahead log.", size(log_path(memory))),
         _gauge("brain_store_bytes", "Size of the database file.", size(memory.database)),
         _gauge("brain_store_limit_bytes", "The setting max_store_bytes; 0: none.", limits.bytes),
-        _gauge(
-            "brain_disk_free_bytes", "Free on the store's disk.", space.f_bavail * space.f_frsize
-        ),
+        _gauge("brain_disk_free_bytes", "Free on the store's disk.", space and free(space)),
         _gauge("brain_chunks", "Chunks that can be recalled.", index["chunks"]),
         _gauge("brain_chunks_limit", "The setting max_chunks; 0: none.", limits.chunks),
         _gauge("brain_quarantined_chunks", "Chunks that are held back.", index["quarantined"]),

@@ -14,7 +14,7 @@ from brain_daemon.store import capacity, checksums, failures, maintenance
 LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
 
 CODES = (
-    *("writer_ended", "writes_stopped", "damaged", "audit_failed"),
+    *("writer_ended", "writes_stopped", "damaged", "store_moved", "audit_failed"),
     *("disk_full", "disk_low", "read_only", "capacity_reached", "reload_refused"),
     *("store_degraded", "schema_too_new", "model_mismatch"),  # there is no store at all
 )
@@ -63,10 +63,16 @@ def _of_the_file(memory: Memory) -> list[Fault]:
 
 
 def _of_the_disk(memory: Memory) -> list[Fault]:
+    space = space_of(memory)
+    if space is None or not memory.is_in_place:
+        reason = (
+            f"the store that is served is not at {memory.database} any more, and what is written "
+            "now will not be there at the next start: put it back"
+        )
+        return [Fault("store_moved", reason)]
     found = []
     writer, reserve = memory.writer, memory.reserve
-    space = os.statvfs(memory.directory)
-    free_bytes = space.f_bavail * space.f_frsize
+    free_bytes = free(space)
     if not reserve.is_held:
         found.append(
             Fault(
@@ -85,6 +91,19 @@ def _of_the_disk(memory: Memory) -> list[Fault]:
         reason = f"{free_bytes >> 20} MiB are left on the store's disk: free some space"
         found.append(Fault("disk_low", reason))
     return found
+
+
+def space_of(memory: Memory) -> os.statvfs_result | None:
+    """Ask the store's disk how full it is; None where its folder is gone."""
+    try:
+        return os.statvfs(memory.directory)
+    except OSError:
+        return None
+
+
+def free(space: os.statvfs_result) -> int:
+    """Give the bytes that the daemon may still use."""
+    return space.f_bavail * space.f_frsize
 
 
 def _of_capacity(memory: Memory) -> list[Fault]:
@@ -116,8 +135,8 @@ def _of_the_configuration(memory: Memory) -> list[Fault]:
 
 def health(memory: Memory, params: HealthParams, principal: Principal) -> dict[str, Any]:
     """Is everything in order; ``deep`` also checks every page and all three indexes."""
-    space = os.statvfs(memory.directory)
-    return report(faults(memory, params.deep), params.deep, space.f_bavail * space.f_frsize)
+    space = space_of(memory)
+    return report(faults(memory, params.deep), params.deep, space and free(space))
 
 
 def report(found: list[Fault], deep: bool, free_bytes: int | None) -> dict[str, Any]:

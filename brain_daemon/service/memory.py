@@ -71,6 +71,7 @@ class Memory:
             except BaseException:
                 write_connection.close()
                 raise
+        self._opened_as = self._standing()
         self.audit = self.admission.audit = AuditLog(
             self.directory / FILE_NAME, settings["audit_file_bytes"], settings["audit_files"]
         )
@@ -122,6 +123,18 @@ class Memory:
         """What the store may hold, by the settings of now."""
         chunks, n_bytes = self.settings["max_chunks"], self.settings["max_store_bytes"]
         return Capacity(chunks, n_bytes) if chunks or n_bytes else UNBOUNDED
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file that is served still stands where the next start will look for it."""
+        return self._standing() == self._opened_as
+
+    def _standing(self) -> tuple[int, int] | None:
+        try:
+            status = self.database.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def reader(self) -> apsw.Connection:
         """This thread's own read connection."""

@@ -219,6 +219,21 @@ def test_a_page_of_records_and_the_newest(world: World) -> None:
     assert ([r["n"] for r in newest["records"]], newest["next"]) == ([*range(10, 30)], None)
 
 
+def test_a_log_that_cannot_be_read_is_told(world: World) -> None:
+    path = world.memory.audit.path
+    world.memory.audit.append("x")
+    away = path.rename(path.with_name("away"))
+    with pytest.raises(StoreDegraded, match=r"audit\.log cannot be read: No such file.*put it back"):
+        world.call("audit.list", ADMIN)
+    away.rename(path)
+    unreadable = path.with_name("audit-000000000001.log")
+    unreadable.mkdir()
+    with pytest.raises(StoreDegraded, match=r"audit-0+1\.log cannot be read"):
+        world.call("audit.list", ADMIN, after=0)
+    unreadable.rmdir()
+    assert world.call("audit.list", ADMIN)["records"]
+
+
 def test_verify_over_the_table(world: World) -> None:
     world.memory.audit.append("x")
     head = str(world.memory.audit.head)

@@ -60,6 +60,19 @@ def let_the_audit_fail(world: World) -> None:
     world.memory.audit.failure = "the audit log cannot be written: mend the disk, restart"
 
 
+def move_the_folder(world: World) -> Callable[[], Any]:
+    folder = world.memory.directory
+    away = folder.rename(folder.with_name("away"))
+    return lambda: away.rename(folder)
+
+
+def replace_the_file(world: World) -> Callable[[], Any]:
+    database = world.memory.database
+    away = database.rename(database.with_name("away.db"))
+    database.write_bytes(away.read_bytes())
+    return lambda: away.rename(database)
+
+
 def fill_chunks(world: World) -> Callable[[], Any]:
     configured(world, max_chunks=1)
     return lambda: configured(world, max_chunks=2)
@@ -77,6 +90,8 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
     "damage": ("damaged", damage, "restore a backup"),
     "reserve": ("disk_full", lose_the_reserve, "free some space"),
     "audit": ("audit_failed", let_the_audit_fail, "mend the disk"),
+    "folder": ("store_moved", move_the_folder, "put it back"),
+    "file": ("store_moved", replace_the_file, "put it back"),
     "chunks": ("capacity_reached", fill_chunks, "1 of max_chunks = 1.*raise it"),
     "bytes": ("capacity_reached", fill_bytes, "of max_store_bytes = 1,.*forget something"),
 }
@@ -84,7 +99,9 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_each_fault_has_its_reason_and_its_metric(tmp_path: Path, kind: str) -> None:
-    world = World(tmp_path)
+    store = tmp_path / "store"
+    store.mkdir()
+    world = World(store)
     world.remember("the boiler needs bleeding")
     assert world.call("health", OPERATOR)["codes"] == []
     code, break_it, words = FAULTS[kind]
