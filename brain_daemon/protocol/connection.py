@@ -46,6 +46,7 @@ Closing at once would destroy that answer: a peer still sending gets EPIPE and s
 """
 
 _FLUSH_BYTES = 64 * 1024
+_LARGE_READ_BYTES = 32 * 1024  # what takes long to look at
 _ITEM_BYTES = 64  # what an entry of a container becomes when it is decoded, besides its own bytes
 
 
@@ -121,15 +122,14 @@ class Connection(asyncio.Protocol):
             return
         self._server.traffic.received_bytes += len(data)
         self._framer.feed(data)
-        self._ask_for_turn()
+        self._ask_for_turn(len(data))
 
     def eof_received(self) -> bool:
         """Keep the writing half open while answers are due, if the peer can still read them."""
         self._input_is_over = True
         if not (self._calls or self._is_decoding or self._framer.has_unread):
             return False
-        if has_hung_up(self._transport.get_extra_info("socket")):
-            self.abort()
+        self.cut_off_if_gone()
         self._reading = False  # as the event loop has it from here on
         return True
 
@@ -181,12 +181,13 @@ class Connection(asyncio.Protocol):
 
     # ---- requests
 
-    def _ask_for_turn(self) -> None:
+    def _ask_for_turn(self, n_bytes: int = 0) -> None:
         if self._turn_is_due:
             return
-        if self._server.turns.n_waiting:
+        turns = self._server.turns
+        if turns.n_waiting or (n_bytes >= _LARGE_READ_BYTES and not turns.allow_large_read()):
             self._turn_is_due = True
-            self._server.turns.join(self, was_served=False)
+            turns.join(self, was_served=self._framer.in_message)
             self._regulate()  # what comes while it waits stays with the client
         else:
             self.take_turn(TURN_S)
@@ -444,6 +445,13 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close at once; what is unsent is lost."""
         self._transport.abort()
+
+    def cut_off_if_gone(self) -> bool:
+        """Close at once if the peer can read no answer; who is not read from is not heard to go."""
+        is_gone = has_hung_up(self._transport.get_extra_info("socket"))
+        if is_gone:
+            self.abort()
+        return is_gone
 
     @contextmanager
     def cut_off_on_failure(self) -> Iterator[None]:

@@ -41,6 +41,14 @@ class Lane:
         if not self._waiting:
             return
         first = next(iter(self._waiting))
+        if first.cut_off_if_gone():
+            self.leave(first)
+        else:
+            self._decode(first)
+        if self._waiting:
+            self._go_on()
+
+    def _decode(self, first: "Connection") -> None:
         with first.cut_off_on_failure():
             if self._slices is None:
                 self._slices = first.slices()
@@ -51,8 +59,6 @@ class Lane:
             if message is not INCOMPLETE:
                 self.leave(first)
                 first.take_decoded(message)
-        if self._waiting:
-            self._go_on()
 
 
 def _decode_slice(slices: Iterator[Any]) -> Any:

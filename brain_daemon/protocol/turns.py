@@ -34,9 +34,20 @@ class Turns:
         self._heard: deque[Connection] = deque()
         self._served: deque[Connection] = deque()  # in part, and there is more
         self._go_on = Soon(self._advance)
+        self._has_large_read = False  # in this turn of the loop
+        self._forget_large_read = Soon(self._end_large_read)
+
+    def allow_large_read(self) -> bool:
+        """Allow one large read a turn of the loop to be looked at at once."""
+        is_first, self._has_large_read = not self._has_large_read, True
+        self._forget_large_read()
+        return is_first
+
+    def _end_large_read(self) -> None:
+        self._has_large_read = False
 
     def join(self, connection: "Connection", *, was_served: bool) -> None:
-        """Give a connection a turn: behind all others if it just had one."""
+        """Give a connection a turn: behind all others if it had one and wants more."""
         (self._served if was_served else self._heard).append(connection)
         self.n_waiting += 1
         self._go_on()

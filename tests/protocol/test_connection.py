@@ -12,6 +12,7 @@ import pytest
 
 from brain_daemon.protocol import connection
 from brain_daemon.protocol.framing import Limits
+from brain_daemon.protocol.messages import MAX_PARAMS
 from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 LIMITS = Limits(max_message_bytes=1 << 20, max_in_flight=4, max_unsent_bytes=64 * 1024)
@@ -77,6 +78,7 @@ KEPT_AFTER: dict[str, tuple[bytes, int | None]] = {
     "a response": (msgpack.packb([1, 9, None, "pong"]), None),
     "a map": (msgpack.packb({"method": "ping"}), None),
     "empty array": (b"\x90", None),
+    "too many parameters": (request(9, "echo", {str(i): i for i in range(MAX_PARAMS + 1)}), 9),
 }
 
 

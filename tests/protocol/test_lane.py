@@ -98,6 +98,28 @@ def test_one_that_cannot_be_decoded_or_served_is_cut_off_and_others_go_on(
         assert not serving.server.lane._waiting
 
 
+def test_nothing_is_decoded_for_who_left_while_it_waited(serving: Serving) -> None:
+    with serving.connect() as first, serving.connect() as other:
+        gone = [serving.connect() for _ in range(10)]
+        for sock in (first, other, *gone):
+            sock.sendall(request(1, "ping"))
+            answers(sock, 1)
+        serving.calls.clear()
+
+        async def send_all() -> None:
+            first.sendall(request(1, "echo", LARGE))
+            for sock in gone:
+                sock.sendall(request(1, "echo", LARGE))
+                sock.close()
+            other.sendall(request(1, "echo", LARGE))
+
+        asyncio.run_coroutine_threadsafe(send_all(), serving.loop).result(TIMEOUT_S)
+        for sock in (first, other):
+            assert len(answers(sock, 1)[0][3]["q"]) == 90_000
+        assert serving.calls == [("echo", False)] * 2
+        wait_until(lambda: serving.server.n_connections == 2)
+
+
 def send_and_drain(serving: Serving, sock: socket.socket, *, grace_s: float) -> None:
     """Send a large message in the turn of the loop in which the server begins to drain."""
 

@@ -1,5 +1,6 @@
 """Who is served when: many long pipelines hold up nobody else for long."""
 
+import asyncio
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 
 from brain_daemon.protocol import connection
-from tests.protocol.serving import Serving, answers, request, wait_until
+from brain_daemon.protocol.connection import ALLOWANCE_BYTES
+from brain_daemon.protocol.framing import INCOMPLETE, Framer
+from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 
 @pytest.mark.parametrize(("n_pipelines", "n_requests"), [(1, 1000), (2, 800), (40, 100)])
@@ -34,6 +37,39 @@ def test_a_single_request_does_not_wait_for_a_round_of_pipelines(
         assert sorted(served_before)[-3] < 20, served_before  # two may be the machine's fault
         for pipeline in pipelines:  # and nobody is forgotten
             assert len(answers(pipeline, n_requests)) == n_requests
+
+
+def test_a_single_request_does_not_wait_for_a_round_of_half_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = request(0, "echo", {"q": "x" * 1_000_000})[:100_000]
+    with Serving(tmp_path / "s.sock") as serving, ExitStack() as crowd:
+        looked: list[bool] = []  # whether a look at what arrived ended a message
+        look = Framer.next
+
+        def slow(framer: Framer) -> Any:
+            message = look(framer)
+            looked.append(message is not INCOMPLETE)
+            time.sleep(0.001)
+            return message
+
+        monkeypatch.setattr(Framer, "next", slow)
+        single = crowd.enter_context(serving.connect())
+        senders = [crowd.enter_context(serving.connect()) for _ in range(40)]
+        for sender in senders:
+            sender.sendall(half)
+        wait_until(lambda: serving.server.n_held_bytes == 40 * (len(half) - ALLOWANCE_BYTES))
+
+        async def send_all() -> None:
+            looked.clear()
+            for sender in senders:
+                sender.sendall(half)
+            single.sendall(request(1, "ping"))
+
+        asyncio.run_coroutine_threadsafe(send_all(), serving.loop).result(TIMEOUT_S)
+        assert answers(single, 1) == [[1, 1, None, "pong"]]
+        assert looked.index(True) < 12, looked
+        wait_until(lambda: len(looked) == 41)  # and nobody is forgotten
 
 
 def test_one_that_cannot_be_served_is_cut_off_and_others_go_on(
