@@ -72,13 +72,16 @@ def serve(file: Path | None, **flags: str | None) -> None:
     with _exit_codes(), ExitStack() as stack:
         engine = Engine(_reader(file, flags))
         stack.callback(engine.close)
-        listener = systemd.inherited_socket()
-        if listener is None:
+        early: list[int] = []  # SIGHUPs before the loop hears of them, which would end the process
+        signal.signal(signal.SIGHUP, lambda number, frame: early.append(number))
+        inherited = systemd.inherited_socket()
+        if inherited is None:
             listener = _open_and_bind(engine, stack)
         else:
+            listener = inherited
             logs.configure("info")
             engine.open_or_degrade()
-        uvloop.run(_run(engine, listener))
+        uvloop.run(_run(engine, listener, early, is_shared=inherited is not None))
         log.info("stopped")
 
 
@@ -184,7 +187,9 @@ def _adopt(settings: Settings) -> Limits:
     return _limits_from(settings, _allow_descriptors(settings["max_connections"]))
 
 
-async def _run(engine: Engine, listener: socket.socket) -> None:
+async def _run(
+    engine: Engine, listener: socket.socket, early: list[int], *, is_shared: bool
+) -> None:
     admission = engine.admission
     limits = _adopt(engine.settings)
     server = Server(
@@ -225,7 +230,9 @@ async def _run(engine: Engine, listener: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, reload)
-    await server.listen(listener)
+    if early:
+        reload()
+    await server.listen(listener, is_shared=is_shared)
     log.info("%s on %s (pid %d)", _describe(engine), listener.getsockname(), os.getpid())
     systemd.notify("READY=1", _status(engine))
     timeout_s = systemd.watchdog_timeout_s()

@@ -9,6 +9,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -84,6 +85,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._watched: set[Connection] = set()  # those that have a deadline
         self._listeners: list[asyncio.Server] = []
+        self._own_sockets: list[socket.socket] = []
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._drained: asyncio.Future[None] | None = None
 
@@ -92,9 +94,15 @@ class Server:
         """Open connections, refused ones included."""
         return len(self._connections)
 
-    async def listen(self, sock: socket.socket) -> None:
-        """Accept connections on a bound Unix stream socket, which is closed by :meth:`drain`."""
+    async def listen(self, sock: socket.socket, *, is_shared: bool = False) -> None:
+        """Accept connections on a bound Unix stream socket, which is closed by :meth:`drain`.
+
+        Who waits to be accepted then is still served, unless the socket ``is_shared`` with a
+        manager: there the next process finds them.
+        """
         loop = asyncio.get_running_loop()
+        if not is_shared:
+            self._own_sockets.append(sock)
         # The path belongs to the daemon, or to systemd: closing must not unlink it.
         options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._listeners.append(
@@ -122,6 +130,8 @@ class Server:
         grace_s : float
             After this many seconds what is left is cut off.
         """
+        for sock in self._own_sockets:
+            await self._accept_waiting(sock)
         for listener in self._listeners:
             listener.close()
         for _ in range(_TURNS):  # so that what has arrived is read
@@ -135,6 +145,14 @@ class Server:
             for connection in list(self._connections):
                 connection.abort()
             await asyncio.sleep(0)
+
+    async def _accept_waiting(self, sock: socket.socket) -> None:
+        """Accept who has connected; the loop does so one a turn."""
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # nobody waits any more, or no descriptor is left
+            for _ in range(BACKLOG):
+                accepted, _ = sock.accept()
+                await loop.connect_accepted_socket(self.connect, accepted)
 
     # ---- called by connections
 

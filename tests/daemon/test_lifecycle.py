@@ -7,6 +7,7 @@ import socket
 import stat
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from brain_daemon.client import Client
@@ -25,6 +26,39 @@ def test_sigterm_drains_and_exits_zero(daemon: Daemon) -> None:
 def test_sigint_is_a_clean_stop_too(daemon: Daemon) -> None:
     assert daemon.process is not None
     daemon.process.send_signal(signal.SIGINT)
+    assert daemon.process.wait(timeout=30) == 0
+
+
+def test_sighup_while_it_starts_is_a_reload_and_not_the_end(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path)
+    file = tmp_path / "config.toml"
+    os.mkfifo(file)
+    with daemon.ready_channel() as channel:
+        daemon.process = daemon.spawn("--config", str(file))
+        with file.open("wb"):  # it is there when the daemon reads
+            file.unlink()
+            file.write_text("slow_call_ms = 251\n")
+            daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_ready(channel)
+    with daemon.client() as client:
+        assert client.ping() == "pong"
+    assert "reloaded" in daemon.log.read_text()
+    assert daemon.stop() == 0
+
+
+def test_who_waits_to_be_accepted_is_answered_before_the_end(daemon: Daemon) -> None:
+    assert daemon.process is not None
+    daemon.process.send_signal(signal.SIGSTOP)
+    crowd = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+    for sock in crowd:
+        sock.settimeout(30)
+        sock.connect(str(daemon.socket))
+        sock.sendall(msgpack.packb([0, 1, "ping", []]))
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.send_signal(signal.SIGCONT)
+    for sock in crowd:
+        assert msgpack.unpackb(sock.recv(100))[3] == "pong"
+        sock.close()
     assert daemon.process.wait(timeout=30) == 0
 
 
