@@ -19,6 +19,9 @@ from typing import Any, ClassVar
 from brain_daemon import calls
 from brain_daemon.errors import BrainError
 
+OWN = ("brain-daemon", "brain_daemon")
+"""The loggers of this program; of others only warnings are told."""
+
 log = logging.getLogger("brain-daemon")
 
 _PLAIN = re.compile(r"[^\s\"=\x00-\x1f\x7f-\x9f]+")
@@ -93,8 +96,14 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JournalFormatter() if is_journal() else _Formatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # At debug a Markdown parser tells each step: thousands of lines a text, and who knows of what.
+    logging.root.setLevel(max(logging.root.level, logging.WARNING))
+    for name in OWN:
+        logging.getLogger(name).setLevel(level.upper())
     # What would be printed by default quotes the exception.
+    logging.raiseExceptions = False
     sys.excepthook = _note_exception
+    sys.unraisablehook = _note_unraisable
     threading.excepthook = lambda of: _note_exception(of.exc_type, of.exc_value, of.exc_traceback)
 
 
@@ -118,6 +127,10 @@ def _note_exception(
 ) -> None:
     name = threading.current_thread().name
     log.critical("the thread %s ended by an exception", name, exc_info=error)
+
+
+def _note_unraisable(of: "sys.UnraisableHookArgs") -> None:
+    log.error("an exception could not be raised, as in a destructor", exc_info=of.exc_value)
 
 
 def _field(item: tuple[str, Any]) -> str:

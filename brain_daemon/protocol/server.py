@@ -226,6 +226,7 @@ class Server:
         request = request_id(connection, msgid)
         told = self.translate(error, request)
         self.traffic.errors[told.code] += 1
+        log.debug("error answered", extra={"fields": {"code": told.code, "request": request}})
         wire = to_wire(told)
         wire["detail"] = {**told.detail, "request": request}
         try:

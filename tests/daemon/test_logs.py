@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -239,6 +240,8 @@ def test_no_operation_and_no_error_brings_text_into_the_log(tmp_path: Path, jour
     told = set(re.findall(r"slow call operation=(\S+)", text))
     assert told == set(dispatch.OPERATIONS)
     assert text.count("call failed") >= 300 <= n_failed
+    assert text.count("error answered code=") >= n_failed + len(("unknown", *"nonsense"))
+    assert "markdown_it" not in text
     assert MARK not in text.lower()
 
 
@@ -308,12 +311,15 @@ def test_neither_thread_nor_callback_prints_what_an_exception_says(
 
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr("sys.excepthook", threading.excepthook)
+    monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)
     handlers, level = logging.root.handlers[:], logging.root.level
     logs.configure("debug")
     logging.root.addHandler(written.handler)
     thread = threading.Thread(target=fail, args=(MARK,), name="worker")
     thread.start()
     thread.join()
+    undead = type("Undead", (), {"__del__": fail, "__repr__": lambda _: MARK})()
+    del undead
 
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
@@ -327,7 +333,8 @@ def test_neither_thread_nor_callback_prints_what_an_exception_says(
     logging.root.setLevel(level)
     assert "the thread worker ended by an exception" in written.text
     assert "a callback of the event loop failed" in written.text
-    assert written.text.count("builtins.ValueError") == 2
+    assert "an exception could not be raised" in written.text
+    assert written.text.count("builtins.ValueError") == 3
     assert MARK not in written.text + "".join(capfd.readouterr())
 
 
