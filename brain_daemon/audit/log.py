@@ -17,7 +17,6 @@ from typing import IO, Any, TypeVar
 
 from brain_daemon.audit import chain, files
 from brain_daemon.audit.chain import Head, Verdict
-from brain_daemon.durable import sync_path
 from brain_daemon.errors import BadRequest, StoreDegraded
 from brain_daemon.timestamps import format_us, now_us
 
@@ -84,7 +83,7 @@ class AuditLog:
 
     def __init__(self, path: Path, max_bytes: int | None = None, max_files: int = 2) -> None:
         self.path = path
-        self._max_bytes = max_bytes
+        self._max_bytes = self._full_bytes = max_bytes or 0
         self._max_files = max_files
         self._lock = threading.Lock()
         self._buckets: OrderedDict[int, _Bucket] = OrderedDict()
@@ -141,32 +140,37 @@ class AuditLog:
 
     def _is_full(self) -> bool:
         """Whether the file is; not while it ends with lines that its next record must tell of."""
-        if self._max_bytes is None or self._torn_lines:
+        if not self._full_bytes or self._torn_lines:
             return False
-        return os.fstat(self._file).st_size >= self._max_bytes
+        return os.fstat(self._file).st_size >= self._full_bytes
 
     def _put_aside(self) -> None:
         """Begin a new file, whose first record names the end of the full one."""
         self._make_durable(os.fdatasync, self._file)
         full = files.aside(self.path, self.head.seq)
-        try:
-            self.path.rename(full)
+        with ExitStack() as stack:
             try:
-                opened = self._open()
-            except OSError:
-                full.rename(self.path)
-                raise
-        except OSError as error:  # it is as good a log when it is longer
-            log.warning(
-                "%s is full and cannot be put aside (%s): it goes on growing",
-                self.path,
-                error.strerror,
-            )
-            self._max_bytes = None
-            return
-        os.close(self._file)
-        self._file = opened
-        self._make_durable(sync_path, self.path.parent)
+                # Before anything is moved: that it cannot be opened is no failed sync.
+                folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+                stack.callback(os.close, folder)
+                self.path.rename(full)
+                try:
+                    opened = self._open()
+                except OSError:
+                    full.rename(self.path)
+                    raise
+            except OSError as error:  # it is as good a log when it is longer
+                log.warning(
+                    "%s is full and cannot be put aside (%s): it goes on growing",
+                    self.path,
+                    error.strerror,
+                )
+                self._full_bytes = os.fstat(self._file).st_size + self._max_bytes
+                return
+            os.close(self._file)
+            self._file = opened
+            self._full_bytes = self._max_bytes
+            self._make_durable(os.fsync, folder)
         self._drop_oldest(full)
 
     def _drop_oldest(self, full: Path) -> None:
@@ -216,7 +220,13 @@ class AuditLog:
             wanted = self._n_appended
             if self._n_synced >= wanted or self.failure is not None:
                 return  # after a failure nothing was appended that a commit could wait for
-            file = os.dup(self._file)  # another may take its place meanwhile
+            try:
+                file = os.dup(self._file)  # another may take its place meanwhile
+            except OSError as error:
+                raise StoreDegraded(
+                    f"the audit log {self.path} could not be synced ({error.strerror}), so what "
+                    "it tells of is not done: try again"
+                ) from error
         try:
             self._make_durable(os.fdatasync, file)
         finally:
@@ -285,11 +295,22 @@ class AuditLog:
         return verdict
 
     def page(self, after: int, limit: int) -> list[dict[str, Any]]:
-        """Give the records after that number, the oldest first, without lines that are none."""
+        """Give the records after that number, the oldest first, without lines that are none.
+
+        Raises
+        ------
+        StoreDegraded
+            A file that has some of them cannot be opened.
+        """
         found: list[dict[str, Any]] = []
         with ExitStack() as stack:
-            with self._lock:
-                opened = self._open_all(stack, after)
+            try:
+                with self._lock:
+                    opened = self._open_all(stack, after)
+            except OSError as error:
+                raise StoreDegraded(
+                    f"{error.filename or self.path} cannot be read ({error.strerror}): mend that"
+                ) from error
             for line in (line for file in opened for line in files.lines(file)):
                 decoded = chain.decode(line)
                 if decoded is not None and decoded[0]["seq"] > after:

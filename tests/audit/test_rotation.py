@@ -158,8 +158,67 @@ def test_a_log_that_cannot_be_put_aside_goes_on(
     audit = written(path)
     assert files.put_aside(path) == []
     assert ids(audit) == list(range(100))
-    assert [r.message for r in caplog.records].count(caplog.records[0].message) == 1
+    # Told once for each file that it would have filled.
+    assert 1 < len(caplog.records) <= path.stat().st_size // FULL
+    assert {record.message for record in caplog.records} == {caplog.records[0].message}
     assert "goes on growing" in caplog.records[0].message
+    monkeypatch.undo()
+    for i in range(30):
+        audit.append("forget", id=i)
+    assert files.put_aside(path)  # it goes on as before, without a restart
+    assert path.stat().st_size < FULL + 400
+    assert not audit.verify().findings
+    audit.close()
+
+
+def test_a_shortage_of_descriptors_stops_no_telling_for_good(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = written(path, 60, max_files=3)
+    opens, dups = os.open, os.dup
+    n_failed = 0
+
+    def fail(*args: Any, **_: Any) -> int:
+        nonlocal n_failed
+        n_failed += 1
+        raise OSError(24, "Too many open files")
+
+    while path.stat().st_size < FULL:
+        audit.append("forget", id=0)
+    monkeypatch.setattr(audit_log.os, "open", fail)
+    audit.append("forget", id=1)
+    assert n_failed == 1
+    monkeypatch.setattr(audit_log.os, "open", opens)
+    monkeypatch.setattr(audit_log.os, "dup", fail)
+    with pytest.raises(StoreDegraded, match="could not be synced"):
+        audit.sync()
+    monkeypatch.setattr(audit_log.os, "dup", dups)
+    audit.sync()
+    for i in range(30):
+        audit.append("forget", id=i)
+    audit.sync()
+    assert audit.failure is None
+    assert len(files.put_aside(path)) == 2
+    assert not audit.verify().findings
+    audit.close()
+
+
+def test_a_page_of_a_file_that_cannot_be_opened_is_refused_by_its_name(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = written(path)
+    oldest = files.put_aside(path)[0]
+    opens = Path.open
+
+    def refuse(self: Path, *args: Any) -> Any:
+        if self == oldest:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opens(self, *args)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(StoreDegraded, match=f"{oldest} cannot be read"):
+        audit.page(0, 10)
+    assert audit.page(audit.head.seq - 2, 10)
     audit.close()
 
 
@@ -199,21 +258,20 @@ def test_what_is_put_aside_is_durable_first(path: Path, monkeypatch: pytest.Monk
         audit.append("forget", id=1)
 
 
-@pytest.mark.parametrize("sync", ["sync_path", "fdatasync"])
+@pytest.mark.parametrize("sync", ["fsync", "fdatasync"])
 def test_a_rotation_that_is_not_durable_ends_the_telling_and_loses_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch, sync: str
 ) -> None:
     audit = written(path, 60, max_files=3)
     n_files = len(files.put_aside(path)) + 1
-    owner = audit_log if sync == "sync_path" else audit_log.os
-    do = getattr(owner, sync)
+    do = getattr(audit_log.os, sync)
 
     def fail(what: Any) -> None:
         if path.stat().st_size < FULL:  # the full one has left its place
             raise OSError(5, "Input/output error")
         do(what)
 
-    monkeypatch.setattr(owner, sync, fail)
+    monkeypatch.setattr(audit_log.os, sync, fail)
     while path.stat().st_size < FULL:
         audit.append("forget", id=0)
     with pytest.raises(StoreDegraded, match="could not be made durable"):
