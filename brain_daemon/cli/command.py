@@ -110,3 +110,9 @@ def fail_on_file(path: str | Path, error: OSError | ValueError) -> NoReturn:
     """End the command because a local file cannot be read or written."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     raise exits.Failure(f"{path}: {reason}", exits.LOCAL_FILE) from error
+
+
+def check_replaceable(path: Path) -> None:
+    """End the command where a link or a device would be replaced: root could do even that."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise exits.Failure(f"{path} is not a regular file: choose another", exits.LOCAL_FILE)

@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 import click
 
-from brain_daemon.cli.command import command, daemon, fail_on_file, json_option
+from brain_daemon.cli.command import (
+    check_replaceable,
+    command,
+    daemon,
+    fail_on_file,
+    json_option,
+)
 from brain_daemon.cli.output import print_json
 
 _SAMPLE = re.compile(r'(\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
@@ -62,6 +68,7 @@ def _unescape(value: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Write a file in one step, so that nobody reads half of it; readable to all."""
+    check_replaceable(path)
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         try:

@@ -15,7 +15,14 @@ from typing import IO, Any
 import click
 
 from brain_daemon.cli import exits
-from brain_daemon.cli.command import LONG_TIMEOUT_S, command, daemon, fail_on_file, json_option
+from brain_daemon.cli.command import (
+    LONG_TIMEOUT_S,
+    check_replaceable,
+    command,
+    daemon,
+    fail_on_file,
+    json_option,
+)
 from brain_daemon.cli.output import count, json_text, plain, print_json, safe, size
 from brain_daemon.errors import BadRequest, TooLarge
 
@@ -60,6 +67,7 @@ def _sink(output: Path | None) -> Iterator[IO[bytes]]:
     if output is None:
         yield sys.stdout.buffer
         return
+    check_replaceable(output)
     try:
         # NamedTemporaryFile is 0600, which suits what it holds.
         with tempfile.NamedTemporaryFile(dir=output.parent, delete=False) as file:

@@ -1,6 +1,7 @@
 """``brain metrics``: the text as it is, as JSON, and into a file that is never half there."""
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,24 @@ def test_a_textfile_that_cannot_be_written_leaves_nothing(answering: Stand, tmp_
         assert result.exit_code in (exits.LOCAL_FILE, exits.USAGE)
         assert str(target) in result.stderr
     assert not list(tmp_path.glob("*brain.prom*"))
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link"])
+@pytest.mark.parametrize("command", [("metrics", "--textfile"), ("export", "--output")])
+def test_what_is_no_file_is_left(
+    answering: Stand, tmp_path: Path, kind: str, command: tuple[str, str]
+) -> None:
+    """Root may write to /dev, and must not so replace /dev/stdout or /dev/null."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    target = folder / "target"
+    os.mkfifo(target) if kind == "fifo" else target.symlink_to("/dev/null")
+    before = target.lstat()
+    result = answering.run(*command, str(target))
+    assert result.exit_code == exits.LOCAL_FILE
+    assert "not a regular file" in result.output
+    assert os.path.samestat(target.lstat(), before)
+    assert [path.name for path in folder.iterdir()] == ["target"]
 
 
 def test_without_a_daemon_an_old_textfile_stays(tmp_path: Path, daemon: Daemon) -> None:
