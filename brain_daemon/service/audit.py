@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import msgspec
 
 from brain_daemon.audit.log import read_head
-from brain_daemon.errors import StoreDegraded
 from brain_daemon.model import Principal
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Cursor, Operation, always
@@ -39,13 +38,7 @@ def list_records(memory: Memory, params: ListParams, principal: Principal) -> di
     """Give the records after a number, or the newest."""
     newest = memory.audit.head.seq
     after = max(0, newest - params.limit) if params.after is None else params.after
-    try:
-        records = memory.audit.page(after, params.limit)
-    except OSError as error:
-        raise StoreDegraded(
-            f"{error.filename or memory.audit.path} cannot be read: {error.strerror}; put it back, "
-            "and `brain audit verify` tells what is missing"
-        ) from error
+    records = memory.audit.page(after, params.limit)
     more = bool(records) and records[-1]["seq"] < newest
     return {"records": records, "next": records[-1]["seq"] if more else None}
 

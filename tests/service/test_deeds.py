@@ -223,7 +223,7 @@ def test_a_log_that_cannot_be_read_is_told(world: World) -> None:
     path = world.memory.audit.path
     world.memory.audit.append("x")
     away = path.rename(path.with_name("away"))
-    with pytest.raises(StoreDegraded, match=r"audit\.log cannot be read.*put it back"):
+    with pytest.raises(StoreDegraded, match=r"audit\.log cannot be read"):
         world.call("audit.list", ADMIN)
     away.rename(path)
     unreadable = path.with_name("audit-000000000001.log")
