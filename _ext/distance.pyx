@@ -133,6 +133,40 @@ def pool(const table_type[:, ::1] table, const id_type[::1] ids, const float[::1
     return output
 
 
+def length(const table_type[:, ::1] table, const id_type[::1] ids, const float[::1] weights=None):
+    """Length of the sum of the named rows of an embedding table.
+
+    The parameters are those of `pool`.
+
+    Returns
+    -------
+    float
+        In double precision, added in one order: the same bits on every machine.
+
+    Raises
+    ------
+    ValueError
+        As `pool`.
+    """
+    cdef Py_ssize_t n_tokens = table.shape[0], dim = table.shape[1], n = ids.shape[0]
+    cdef Py_ssize_t i, j
+    cdef double total, squares = 0
+    if weights is not None and weights.shape[0] != n_tokens:
+        raise ValueError(f"{weights.shape[0]} weights for a table of {n_tokens} rows")
+    for i in range(n):
+        if ids[i] < 0 or ids[i] >= n_tokens:
+            raise ValueError(f"id {ids[i]} is outside a table of {n_tokens} rows")
+    for j in range(dim):
+        total = 0
+        for i in range(n):
+            if weights is None:
+                total += <double>table[ids[i], j]
+            else:
+                total += <double>table[ids[i], j] * weights[ids[i]]
+        squares += total * total
+    return sqrt(squares)
+
+
 def quantize_int8(const float[::1] x):
     """Quantize a vector symmetrically to int8.
 

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +123,7 @@ class StaticModel:
         float32 array, shape (dim,)
             Of unit length, or zeros if no token of the text is known.
         """
-        ids = self._ids(text)
-        if self._mapping is None:
-            return distance.pool(self._table, ids, self._weights)
-        rows = self._mapping[ids]
-        if self._weights is None:
-            return distance.pool(self._table, rows)
-        # The weights belong to tokens, the rows to groups of them.
-        places = np.arange(len(ids), dtype=np.int32)
-        return distance.pool(self._table[rows], places, self._weights[ids])
+        return distance.pool(*self._tokens(text))
 
     def embed_many(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts, in their order: a float32 array of shape (len(texts), dim)."""
@@ -153,13 +144,7 @@ class StaticModel:
         """
         length = self._lengths.get(word)
         if length is None:
-            ids = self._ids(word)
-            rows = self._table[ids if self._mapping is None else self._mapping[ids]]
-            summed = rows.astype(np.float64)
-            if self._weights is not None:
-                summed *= self._weights[ids, None]
-            # One order: the same bits on every machine.
-            length = sqrt(np.square(summed.sum(axis=0)).cumsum()[-1])
+            length = distance.length(*self._tokens(word))
             if len(self._lengths) >= _CACHED_LENGTHS:
                 self._lengths.clear()
             if len(word) <= _CACHED_CHARS:
@@ -172,6 +157,18 @@ class StaticModel:
         Vector times scale is the embedding; the scale of a zero vector is 0.
         """
         return distance.quantize_int8(self.embed(text))
+
+    def _tokens(self, text: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Any]:
+        """Give a table, the rows of a text's tokens in it, and the weights by row, if any."""
+        ids = self._ids(text)
+        if self._mapping is None:
+            return self._table, ids, self._weights
+        rows = self._mapping[ids]
+        if self._weights is None:
+            return self._table, rows, None
+        # The weights belong to tokens, the rows to groups of them.
+        places = np.arange(len(ids), dtype=np.int32)
+        return self._table[rows], places, self._weights[ids]
 
 
 def _read_tensors(path: Path) -> tuple[npt.NDArray[Any], Any, Any]:

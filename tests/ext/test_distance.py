@@ -356,6 +356,31 @@ def test_pool_checks_ids(bad):
         distance.pool(np.zeros((3, 64), np.int8), np.array([0, bad, 1]))
 
 
+@pytest.mark.parametrize("table_type", [np.int8, np.float32])
+@pytest.mark.parametrize("id_type", [np.int32, np.int64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dim", [256, 7])
+def test_length_is_that_of_the_sum_to_the_last_bit(table_type, id_type, weighted, dim):
+    rng = np.random.default_rng(7)
+    table = (rng.standard_normal((50, dim)) * 40).astype(table_type)
+    weights = rng.uniform(0, 2, 50).astype(np.float32) if weighted else None
+    ids = rng.integers(0, 50, 5).astype(id_type)
+    read_only(table, ids)
+    factors = weights[ids, None] if weights is not None else 1
+    total = (table[ids].astype(np.float64) * factors).cumsum(axis=0)[-1]
+    assert distance.length(table, ids, weights) == np.sqrt((total**2).cumsum()[-1])
+
+
+def test_length_of_nothing_is_zero():
+    assert distance.length(np.ones((3, 64), np.float32), np.empty(0, np.int64)) == 0.0
+
+
+@pytest.mark.parametrize("bad", [-1, 3, 2**40, -(2**40)])
+def test_length_checks_ids(bad):
+    with pytest.raises(ValueError, match=f"id {bad} is outside a table of 3 rows"):
+        distance.length(np.zeros((3, 64), np.int8), np.array([0, bad, 1]))
+
+
 def test_wrong_arguments_are_refused():
     matrix, scales, query, query_scale = random_vectors(10)
     bits = distance.pack_bits(matrix)
@@ -379,6 +404,7 @@ def test_wrong_arguments_are_refused():
         lambda: distance.score_rows(matrix, scales, query, query_scale, rows + 10),
         lambda: distance.score_rows(matrix, scales, query, query_scale, rows - 1),
         lambda: distance.pool(matrix, rows, np.ones(9, np.float32)),
+        lambda: distance.length(matrix, rows, np.ones(9, np.float32)),
     ]
     for call in wrong:
         with pytest.raises(ValueError, match=r"."):
