@@ -158,7 +158,7 @@ class EntityView:
                 if row >= 0 and self.mask[row]
             }
         else:
-            known = {e.id: e.name for e in stored.entities(self.conn, list(ids.values()))}
+            known = stored.names(self.conn, list(ids.values()))
         return {index: known.get(id_) or graph.key(index) for index, id_ in ids.items()}
 
     def confirms(self, path: Sequence[str]) -> bool:

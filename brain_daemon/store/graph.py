@@ -6,7 +6,6 @@ and ranking, which run on the resident graph.
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import apsw
@@ -15,16 +14,6 @@ from brain_daemon.model import PreparedChunk, Relation
 from brain_daemon.text.names import entity_key
 
 _NEVER = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An entity as stored; ``name`` and ``kind`` are those of its first mention."""
-
-    id: int
-    key: str
-    name: str
-    kind: str
 
 
 class Edge(NamedTuple):
@@ -174,16 +163,15 @@ def prune(conn: apsw.Connection, candidates: Sequence[int]) -> list[int]:
     return sorted(row[0] for row in gone)
 
 
-def entities(conn: apsw.Connection, ids: Sequence[int]) -> list[Entity]:
-    """Give entities by id, in the order asked; unknown ids are skipped."""
+def names(conn: apsw.Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Give the stored names of entities, those of their first mentions, by id; unknown ids lack."""
     if not ids:
-        return []
+        return {}
     rows = conn.execute(
-        "SELECT id, key, name, kind FROM entity WHERE id IN carray(?)",
+        "SELECT id, name FROM carray(?) AS asked CROSS JOIN entity ON entity.id = asked.value",
         (apsw.carray(array("q", ids)),),
     )
-    found = {row[0]: Entity(*row) for row in rows}
-    return [found[entity_id] for entity_id in ids if entity_id in found]
+    return dict(rows)
 
 
 def relations(conn: apsw.Connection, entity_id: int, relation: str | None = None) -> list[Edge]:

@@ -62,10 +62,8 @@ def test_a_new_document_reports_all_that_the_index_needs(conn: apsw.Connection) 
         new_entities=[(1, "ana", "Ana"), (2, "lisbon", "Lisbon")],
         flagged=[False, False],
     )
-    assert graph.entities(conn, [2, 9, 1]) == [
-        graph.Entity(2, "lisbon", "Lisbon", "span"),
-        graph.Entity(1, "ana", "Ana", "span"),
-    ]
+    assert graph.names(conn, [2, 9, 1]) == {1: "Ana", 2: "Lisbon"}
+    assert graph.names(conn, []) == {}
     assert graph.find_ids(conn, ["ana", "bob"]) == {"ana": 1}
     assert graph.relations(conn, 2) == [graph.Edge(1, 2, "lives_in", 1)]
     assert graph.mentioning(conn, 1) == [1]
