@@ -128,6 +128,7 @@ class Connection(asyncio.Protocol):
         """Keep the writing half open while answers are due, if the peer can still read them."""
         self._input_is_over = True
         if not (self._calls or self._is_decoding or self._framer.has_unread):
+            self._close()
             return False
         self.cut_off_if_gone()
         self._reading = False  # as the event loop has it from here on
@@ -142,9 +143,10 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._can_write = True
-        self._count()
-        self._begin_calls()
-        self._ask_for_turn()
+        with self.cut_off_on_failure():
+            self._count()
+            self._begin_calls()
+            self._ask_for_turn()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_discarding = True
@@ -330,8 +332,14 @@ class Connection(asyncio.Protocol):
                 self._await(call, call.deferred.begin())
 
     def _await(self, call: Awaited, future: asyncio.Future[Any]) -> None:
+        def answer(future: asyncio.Future[Any]) -> None:
+            try:
+                self._answer(call, future)
+            except Exception:
+                self._cut_off()
+
         call.future = future
-        future.add_done_callback(lambda future: self._answer(call, future))
+        future.add_done_callback(answer)
 
     def _reject(self, malformed: Malformed) -> bytes | None:
         if malformed.foreign:
@@ -400,7 +408,7 @@ class Connection(asyncio.Protocol):
                 self._linger()
                 return
             if not self._framer.has_unread:
-                self._transport.close()
+                self._close()
                 return
         wanted = self._is_discarding or not (
             self._input_is_over
@@ -428,8 +436,15 @@ class Connection(asyncio.Protocol):
         self._is_decoding = False
         self._count()
 
+    def _close(self) -> None:
+        """Close when all is sent, for which the peer has as long as ever."""
+        self._transport.close()
+        if self._can_write and self._transport.get_write_buffer_size():
+            self.pause_writing()
+
     def _linger(self) -> None:
-        if self._linger_deadline is None:
+        # One that is gone may still have had its turn to come.
+        if self._linger_deadline is None and not self._transport.is_closing():
             self._linger_deadline = monotonic() + LINGER_S
             self._server.watch(self)
             if not self._reading:
@@ -459,8 +474,11 @@ class Connection(asyncio.Protocol):
         try:
             yield
         except Exception:
-            log.exception("a connection could not be served")
-            self.abort()
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        log.exception("a connection could not be served")
+        self.abort()
 
     def sweep(self, now: float) -> bool:
         """Enforce the deadlines; the server calls this a few times per shortest deadline.

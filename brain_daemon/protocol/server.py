@@ -120,7 +120,8 @@ class Server:
         One that is refused now is told so in answer to its next request, and closed.
         """
         for connection in list(self._connections):
-            connection.readmit()
+            with connection.cut_off_on_failure():
+                connection.readmit()
 
     async def drain(self, grace_s: float) -> None:
         """Stop accepting, answer every request that has arrived, close.
@@ -138,7 +139,8 @@ class Server:
             await asyncio.sleep(0)
         self._drained = asyncio.get_running_loop().create_future()
         for connection in list(self._connections):
-            connection.drain()
+            with connection.cut_off_on_failure():
+                connection.drain()
         if self._connections:
             await asyncio.wait([self._drained], timeout=grace_s)
         while self._connections:
@@ -258,8 +260,9 @@ class Server:
     def _sweep(self) -> None:
         now = monotonic()
         for connection in list(self._watched):
-            if not connection.sweep(now):
-                self._watched.discard(connection)
+            with connection.cut_off_on_failure():
+                if not connection.sweep(now):
+                    self._watched.discard(connection)
         self._sweep_timer = None
         if self._watched:
             self._schedule_sweep()
