@@ -56,7 +56,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("max_connections", 4096, "Connections at one time.", 1, 1_000_000),
     Setting("max_in_flight", 128, "Unanswered calls of one connection.", 1, 100_000),
     Setting("max_in_flight_bytes", 2 << 20, "Their requests, decoded, in bytes.", 4096, 1 << 30),
-    Setting("max_unsent_bytes", 256 << 10, "Unread responses of one connection.", 4096, 1 << 30),
+    Setting(
+        "max_unsent_bytes",
+        64 << 10,
+        "Unread responses of one connection; as many do not count in `max_held_bytes`.",
+        4096,
+        1 << 30,
+    ),
     Setting(
         "max_held_bytes",
         64 << 20,

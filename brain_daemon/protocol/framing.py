@@ -47,7 +47,8 @@ class Limits:
     max_in_flight_bytes : int
         Bytes of the requests of such calls, and 64 for each container entry, above which likewise.
     max_unsent_bytes : int
-        Unsent response bytes of one connection above which no further request of it is begun.
+        Unsent response bytes of one connection above which no further request of it is begun,
+        and which count for all of them together.
     max_held_bytes : int
         Bytes of half messages, awaited calls and unsent responses of all connections together, but
         for the first 64 KiB of each; above it no more of them is taken on.
@@ -72,7 +73,7 @@ class Limits:
     max_response_bytes: int = 8 * 1024 * 1024
     max_in_flight: int = 64
     max_in_flight_bytes: int = 2 * 1024 * 1024
-    max_unsent_bytes: int = 256 * 1024
+    max_unsent_bytes: int = 64 * 1024
     max_held_bytes: int = 64 * 1024 * 1024
     max_connections: int = 256
     message_timeout_s: float = 10.0

@@ -92,3 +92,13 @@ def test_open_requests_count_as_what_they_become(serving: Serving) -> None:
         for i in range(6, 10):
             serving.resolve(i, "done")
         assert len(answers(one, 8)) == 8
+
+
+def test_answers_count_before_their_connection_is_cut_off(serving: Serving) -> None:
+    """Else each of thousands could leave a quarter of a megabyte unread for ever."""
+    idle = [serving.connect() for _ in range(10)]
+    for sock in idle:
+        sock.sendall(request(1, "bytes", {"n": 42_000}) * 10)  # half of it stays with the kernel
+    wait_until(lambda: serving.server.n_held_bytes > 100_000)
+    for sock in idle:
+        sock.close()
