@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from brain_daemon.durable import sync_path
 from brain_daemon.errors import BadRequest, SchemaTooNew, StoreDegraded
 from brain_daemon.store import checksums, connection, encryption, failures, maintenance, schema
@@ -52,7 +54,7 @@ def restore(backup: Path, directory: Path, identity: Path | None = None) -> dict
         encryption.copy_plain(backup, partial, identity)
         partial.chmod(0o600)
         with failures.translated():
-            counts = check(partial)
+            counts = check(partial, str(backup))
         sync_path(partial)
         kept = _keep_aside(database)
         _give_to_owner(directory, partial, *([kept, *kept.iterdir()] if kept else []))
@@ -65,8 +67,15 @@ def restore(backup: Path, directory: Path, identity: Path | None = None) -> dict
     return {"path": str(database), "kept": kept and str(kept), **counts}
 
 
-def check(path: Path) -> dict[str, int]:
+def check(path: Path, name: str) -> dict[str, int]:
     """Check a copy of a store and bring it to this program's schema.
+
+    Parameters
+    ----------
+    path : Path
+        The copy.
+    name : str
+        What errors call it.
 
     Returns
     -------
@@ -82,31 +91,39 @@ def check(path: Path) -> dict[str, int]:
     StoreDegraded
         It is not sound.
     """
-    found: list[str] = []
-    with closing(connection.open_reader(path)) as conn:
-        try:
-            if conn.pragma("application_id") != schema.APPLICATION_ID:
-                raise BadRequest(f"{path.name} is no backup of a store: choose another file")
-            version = schema.version(conn)
-            if version > schema.SCHEMA_VERSION:
-                raise SchemaTooNew(
-                    f"the backup has schema {version}; this program knows schemas up to "
-                    f"{schema.SCHEMA_VERSION}: upgrade brain-daemon",
-                    found=version,
-                    supported=schema.SCHEMA_VERSION,
-                )
-            if version >= schema.CHECKSUMS_SINCE and not checksums.are_on(path):
-                found.append("the pages carry no checksums")
-            found += maintenance.check_pages(conn).findings
-        except failures.UNSOUND as error:
-            found.append(f"the file is damaged: {error}")
-    if not found:
-        with closing(connection.open_writer(path)) as conn:
-            schema.migrate(conn)
-            found += maintenance.integrity_findings(conn)
-            if not found:
-                return {"schema_version": version, **maintenance.counts(conn)}
-    raise StoreDegraded(f"the backup is not sound: {'; '.join(found)}; take an older one")
+    try:
+        with closing(connection.open_reader(path)) as conn:
+            version, found = _examine(conn, path, name)
+        if not found:
+            with closing(connection.open_writer(path)) as conn:
+                schema.migrate(conn)
+                found += maintenance.integrity_findings(conn)
+                if not found:
+                    return {"schema_version": version, **maintenance.counts(conn)}
+    except failures.UNSOUND as error:
+        if not failures.is_damage(error):
+            raise
+        # Told as the copy's damage: nobody should move a good store away for it.
+        found = [f"the file is damaged: {error}"]
+    raise StoreDegraded(f"the backup {name} is not sound: {'; '.join(found)}; take an older one")
+
+
+def _examine(conn: apsw.Connection, path: Path, name: str) -> tuple[int, list[str]]:
+    """Give the schema version of a copy, and what is wrong with its pages."""
+    if conn.pragma("application_id") != schema.APPLICATION_ID:
+        raise BadRequest(f"{name} is no backup of a store: choose another file")
+    version = schema.version(conn)
+    if version > schema.SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"the backup has schema {version}; this program knows schemas up to "
+            f"{schema.SCHEMA_VERSION}: upgrade brain-daemon",
+            found=version,
+            supported=schema.SCHEMA_VERSION,
+        )
+    found = maintenance.check_pages(conn).findings
+    if version >= schema.CHECKSUMS_SINCE and not checksums.are_on(path):
+        found = ["the pages carry no checksums", *found]
+    return version, found
 
 
 def _keep_aside(database: Path) -> Path | None:

@@ -99,6 +99,9 @@ def test_a_backup_without_checksums_is_taken_and_given_them(tmp_path: Path) -> N
     [
         ("a flipped bit", StoreDegraded),
         ("cut off", StoreDegraded),
+        ("half", StoreDegraded),
+        ("a damaged header", StoreDegraded),
+        ("a damaged first page", StoreDegraded),
         ("no database", StoreDegraded),
         ("empty", BadRequest),
         ("another program's", BadRequest),
@@ -117,6 +120,12 @@ def test_an_unfit_backup_changes_nothing(
             content[-5000] ^= 1
         case "cut off":
             del content[-10_000:]
+        case "half":
+            del content[len(content) // 2 :]
+        case "a damaged header":
+            content[3] ^= 1
+        case "a damaged first page":
+            content[4000] ^= 1
         case "no database":
             content[:] = b"precious" * 1000
         case "empty":
@@ -143,9 +152,13 @@ def test_an_unfit_backup_changes_nothing(
     folder = tmp_path / "store"
     store(folder, "three").close()
     before = contents(folder)
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         restore(copy, folder)
     assert contents(folder) == before
+    if error is not SchemaTooNew:
+        assert str(copy) in str(caught.value)  # it is the backup that is unfit, not the store
+    if error is StoreDegraded:
+        assert "take an older one" in str(caught.value)
 
 
 def test_a_backup_may_be_encrypted(tmp_path: Path) -> None:
