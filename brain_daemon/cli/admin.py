@@ -19,7 +19,7 @@ from brain_daemon.cli.command import (
     socket_path,
 )
 from brain_daemon.cli.output import duration, plain, print_json, safe, size
-from brain_daemon.errors import Forbidden
+from brain_daemon.errors import BrainError, Forbidden
 
 if TYPE_CHECKING:
     from brain_daemon.client import Client
@@ -146,8 +146,13 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
     Exit code 1 when it is not well.
     """
     with daemon() as client:
-        hello = client.call("hello")
-        stats, health = _allowed(client, "stats", {}), _allowed(client, "health", FOR_OPERATORS)
+        health = _allowed(client, "health", FOR_OPERATORS)
+        try:
+            hello, stats = client.call("hello"), _allowed(client, "stats", {})
+        except BrainError:
+            if health.get("status") != "degraded":
+                raise
+            hello, stats = {}, {}  # there is no store, and the reasons say why
     if as_json:
         print_json({"socket": str(socket_path()), "hello": hello, "stats": stats, "health": health})
     else:

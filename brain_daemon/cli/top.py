@@ -48,6 +48,10 @@ class Reading:
     def get(self, name: str, label: str = "") -> float:
         return self.values.get((name, label), 0.0)
 
+    def known(self, name: str) -> float | None:
+        """Give a value that there is none of without a store."""
+        return self.values.get((name, ""))
+
     def labels(self, name: str) -> list[str]:
         return sorted(label for known, label in self.values if known == name)
 
@@ -132,13 +136,13 @@ def summary(now: Reading, before: Reading) -> dict[str, Any]:
         "cpu_share": rate("brain_cpu_seconds_total"),
         "connections": now.get("brain_connections"),
         "calls_in_flight": now.get("brain_calls_in_flight"),
-        "writes_waiting": now.get("brain_writes_waiting"),
-        "chunks": now.get("brain_chunks"),
-        "quarantined_chunks": now.get("brain_quarantined_chunks"),
+        "writes_waiting": now.known("brain_writes_waiting"),
+        "chunks": now.known("brain_chunks"),
+        "quarantined_chunks": now.known("brain_quarantined_chunks"),
         "rss_bytes": now.get("brain_resident_memory_bytes"),
-        "store_bytes": now.get("brain_store_bytes"),
-        "log_bytes": now.get("brain_log_bytes"),
-        "free_bytes": now.get("brain_disk_free_bytes"),
+        "store_bytes": now.known("brain_store_bytes"),
+        "log_bytes": now.known("brain_log_bytes"),
+        "free_bytes": now.known("brain_disk_free_bytes"),
     }
 
 
@@ -191,17 +195,8 @@ def drawn(view: Mapping[str, Any]) -> RenderableType:
                 f"flight, {size(view['received_bytes_per_s'])}/s in, "
                 f"{size(view['sent_bytes_per_s'])}/s out",
             ),
-            (
-                "writing",
-                f"{view['commits']['per_s']:.2g} commits/s ({_ms(view['commits'], 'p99_s')} p99), "
-                f"{view['writes_waiting']:.0f} writes waiting",
-            ),
-            (
-                "store",
-                f"{view['chunks']:,.0f} chunks, {view['quarantined_chunks']:,.0f} in quarantine, "
-                f"{size(view['store_bytes'])} + {size(view['log_bytes'])} of log, "
-                f"{size(view['free_bytes'])} free",
-            ),
+            ("writing", _writing(view)),
+            ("store", _store(view)),
             ("recalls", decisions or "–"),
             ("errors", errors or "–"),
         ]
@@ -219,6 +214,27 @@ def drawn(view: Mapping[str, Any]) -> RenderableType:
         for name, of in [*calls, *legs]
     ]
     return Group(head, table(("operation", "calls/s", "failed/s", "p50", "p99"), rows))
+
+
+def _writing(view: Mapping[str, Any]) -> str:
+    commits = view["commits"]
+    return (
+        f"{commits['per_s']:.2g} commits/s ({_ms(commits, 'p99_s')} p99), "
+        f"{_number(view['writes_waiting'])} writes waiting"
+    )
+
+
+def _store(view: Mapping[str, Any]) -> str:
+    chunks, quarantined = _number(view["chunks"]), _number(view["quarantined_chunks"])
+    store, log, free = (
+        "–" if view[name] is None else size(view[name])
+        for name in ("store_bytes", "log_bytes", "free_bytes")
+    )
+    return f"{chunks} chunks, {quarantined} in quarantine, {store} + {log} of log, {free} free"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
 
 
 def _ms(of: Mapping[str, Any], quantile: str) -> str:

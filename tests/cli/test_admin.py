@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brain_daemon.cli import exits
-from brain_daemon.errors import Forbidden
+from brain_daemon.errors import Forbidden, StoreDegraded
 
 Stand = Any
 
@@ -104,6 +104,19 @@ def test_status_of_a_daemon_that_is_not_well(stand: Stand) -> None:
     result = stand.run("status")
     assert result.exit_code == exits.NEGATIVE
     assert "degraded (x; y)" in result.stdout
+
+
+def test_status_of_a_daemon_without_a_store(stand: Stand) -> None:
+    reason = StoreDegraded("the file is damaged")
+    degraded = {"status": "degraded", "reasons": ["the file is damaged"]}
+    stand.answers.update(hello=reason, stats=reason, health=degraded)
+    result = stand.run("status")
+    assert result.exit_code == exits.NEGATIVE
+    assert "degraded (the file is damaged)" in result.stdout
+    assert json.loads(stand.run("status", "--json").stdout)["health"] == degraded
+    stand.answers["health"] = Forbidden("health needs the role operator")
+    refused = stand.run("status")
+    assert (refused.exit_code, "the file is damaged" in refused.stderr) == (exits.REFUSED, True)
 
 
 def test_config_shows_values_as_they_are_written(stand: Stand) -> None:

@@ -89,6 +89,15 @@ def test_one_reading_as_text_and_as_json(stand: Stand) -> None:
     assert stand.params("metrics") == [{}, {}]
 
 
+def test_without_a_store_no_figures_of_one_are_made_up(stand: Stand) -> None:
+    stand.answers["metrics"] = {"text": "brain_uptime_seconds 60\n"}
+    shown = stand.run("top", "--once").stdout
+    assert re.search(r"store +– chunks, – in quarantine, – \+ – of log, – free", shown)
+    assert "– writes waiting" in shown
+    view = json.loads(stand.run("top", "--json").stdout)
+    assert (view["chunks"], view["free_bytes"], view["writes_waiting"]) == (None, None, None)
+
+
 def test_it_is_drawn_for_a_daemon_of_its_own(daemon: Daemon) -> None:
     with daemon.client() as client:
         client.remember("the boiler needs bleeding")
