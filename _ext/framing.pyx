@@ -16,6 +16,8 @@ from libc.stdint cimport uint8_t, uint64_t
 cdef enum:
     MAX_DEPTH = 256
 
+UNBOUNDED = 2**63
+
 
 class FramingError(ValueError):
     """The stream cannot be followed further: the end of this message is unknown."""
@@ -34,7 +36,7 @@ class TooDeep(FramingError):
 
 
 class TooManyItems(FramingError):
-    """The containers of the message declare more than max_items entries together."""
+    """A map has more than max_pairs entries, or all containers more than max_items together."""
 
 
 cdef enum Head:
@@ -59,6 +61,8 @@ cdef class Scanner:
         Most containers open at once, 1 to 256; the message's own array counts as one.
     max_items : int
         Most container entries in one message, at least 1; a map's key and value count as two.
+    max_pairs : int
+        Most entries in one map, at least 1.
 
     Raises
     ------
@@ -68,6 +72,7 @@ cdef class Scanner:
 
     cdef uint64_t _max_bytes
     cdef uint64_t _max_items
+    cdef uint64_t _max_pairs
     cdef Py_ssize_t _max_depth
     cdef uint64_t _n_bytes      # of this message, seen so far
     cdef uint64_t _n_items      # entries declared so far
@@ -81,10 +86,13 @@ cdef class Scanner:
     cdef bint _extension
     cdef uint64_t *_stack       # values left in each open container; as many as may be open
 
-    def __init__(self, max_bytes, max_depth, max_items):
+    def __init__(self, max_bytes, max_depth, max_items, max_pairs=UNBOUNDED):
         cdef uint64_t *stack
-        if max_bytes < 1 or max_items < 1:
-            raise ValueError(f"max_bytes {max_bytes} and max_items {max_items} must be at least 1")
+        if max_bytes < 1 or max_items < 1 or max_pairs < 1:
+            raise ValueError(
+                f"max_bytes {max_bytes}, max_items {max_items} and max_pairs {max_pairs} must be "
+                "at least 1"
+            )
         if not 1 <= max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth {max_depth} is not in 1..{MAX_DEPTH}")
         # Every connection has one of these: no more room than it may use.
@@ -94,6 +102,7 @@ cdef class Scanner:
         self._stack = stack
         self._max_bytes = max_bytes
         self._max_items = max_items
+        self._max_pairs = max_pairs
         self._max_depth = max_depth
         self._reset()
 
@@ -200,7 +209,7 @@ cdef class Scanner:
         if byte <= 0x7F or byte >= 0xE0:        # fixint
             return self._check_bytes()
         if byte <= 0x8F:
-            return self._open(2 * (byte & 0x0F))
+            return self._open_map(byte & 0x0F)
         if byte <= 0x9F:
             return self._open(byte & 0x0F)
         if byte <= 0xBF:
@@ -244,7 +253,12 @@ cdef class Scanner:
             return self._payload(self._head_value + 1)
         if self._head == HEAD_ARRAY:
             return self._open(self._head_value)
-        return self._open(2 * self._head_value)
+        return self._open_map(self._head_value)
+
+    cdef int _open_map(self, uint64_t n_pairs) except -1:
+        if n_pairs > self._max_pairs:
+            raise TooManyItems(f"a map of {n_pairs} entries, limit {self._max_pairs}")
+        return self._open(2 * n_pairs)
 
     cdef int _payload(self, uint64_t n_bytes) except -1:
         self._skip = n_bytes
@@ -277,7 +291,7 @@ cdef class Splitter:
 
     Parameters
     ----------
-    max_bytes, max_depth, max_items : int
+    max_bytes, max_depth, max_items, max_pairs : int
         As of `Scanner`.
 
     Attributes
@@ -297,8 +311,8 @@ cdef class Splitter:
     cdef bytearray _partial     # of the value that has not ended, what came in earlier chunks
     cdef readonly Py_ssize_t n_message_bytes
 
-    def __init__(self, max_bytes, max_depth, max_items):
-        self._scanner = Scanner(max_bytes, max_depth, max_items)
+    def __init__(self, max_bytes, max_depth, max_items, max_pairs=UNBOUNDED):
+        self._scanner = Scanner(max_bytes, max_depth, max_items, max_pairs)
         self._chunk = b""
         self._start = 0
         self._partial = None

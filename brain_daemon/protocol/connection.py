@@ -33,6 +33,12 @@ log = logging.getLogger("brain_daemon.protocol")
 MAX_ITEMS_AT_ONCE = 4096
 """Container entries above which a message is decoded in the lane, a slice at a time."""
 
+MAX_PAIRS = 256
+"""Entries of a map in a request: several times what any parameter takes.
+
+A map of very many can neither be grown nor let go of bit by bit.
+"""
+
 MAX_BEGUN = 2
 """Deferred results of one connection that are worked out at once: they may be large."""
 
@@ -85,7 +91,11 @@ class Connection(asyncio.Protocol):
         self._number = server.traffic.accepted
         self._limits = limits
         self._framer = Framer(
-            limits.max_message_bytes, limits.max_depth, limits.max_items, MAX_ITEMS_AT_ONCE
+            limits.max_message_bytes,
+            limits.max_depth,
+            limits.max_items,
+            MAX_ITEMS_AT_ONCE,
+            MAX_PAIRS,
         )
         self._loop = asyncio.get_running_loop()
         self._peer: PeerCredentials | None = None

@@ -14,7 +14,13 @@ from typing import Any
 
 import msgpack
 
-from brain_daemon._ext.framing import FramingError, Splitter, TooManyBytes, TooManyItems
+from brain_daemon._ext.framing import (
+    UNBOUNDED,
+    FramingError,
+    Splitter,
+    TooManyBytes,
+    TooManyItems,
+)
 from brain_daemon.errors import BadRequest, BrainError, TooLarge
 
 INCOMPLETE: Any = object()
@@ -131,14 +137,21 @@ class Framer(Splitter):
         As in :class:`Limits`.
     max_items_at_once : int
         Container entries above which a message is :data:`LARGE`.
+    max_pairs : int
+        Most entries of one map.
     """
 
     __slots__ = ("_large", "_max_items_at_once")
 
     def __init__(
-        self, max_bytes: int, max_depth: int, max_items: int, max_items_at_once: int = 2**63
+        self,
+        max_bytes: int,
+        max_depth: int,
+        max_items: int,
+        max_items_at_once: int = UNBOUNDED,
+        max_pairs: int = UNBOUNDED,
     ) -> None:
-        super().__init__(max_bytes, max_depth, max_items)
+        super().__init__(max_bytes, max_depth, max_items, max_pairs)
         self._max_items_at_once = max_items_at_once
         self._large: bytes | bytearray | memoryview = b""
 

@@ -20,8 +20,6 @@ NOTIFICATION = 2
 
 MAX_MSGID = 2**32 - 1
 
-MAX_PARAMS = 256  # several times what any method has; many more take long to look at
-
 _KEEP_BYTES = 1024 * 1024  # a packer's buffer never shrinks, so one that grew above this is dropped
 
 
@@ -95,9 +93,6 @@ def parse_call(message: Any) -> tuple[int | None, str, dict[str, Any]]:
             return msgid, method, {}
         params = arguments[0]
         if len(arguments) == 1 and type(params) is dict:
-            if len(params) > MAX_PARAMS:
-                reason = f"it has {len(params)} parameters, and at most {MAX_PARAMS} are accepted"
-                raise _malformed(kind, msgid, reason)
             if not params or all(type(name) is str for name in params):
                 return msgid, method, params
             raise _malformed(kind, msgid, "parameter names must be strings")

@@ -147,6 +147,20 @@ def test_the_item_limit_counts_all_containers_and_both_halves_of_a_map() -> None
         scanner(max_items=100_000).feed(b"\xdd\xff\xff\xff\xff")
 
 
+def test_the_limit_of_pairs_counts_for_each_map() -> None:
+    def scan(*pairs: int) -> bool:
+        data = msgpack.packb([dict.fromkeys(map(str, range(n))) for n in pairs])
+        assert Scanner(1 << 40, 32, 1 << 40).feed(data) == len(data)
+        return Scanner(1 << 40, 32, 1 << 40, 20).feed(data) == len(data)
+
+    assert scan(20, 15, 20, 0)
+    for pairs in (21, 70_000):
+        with pytest.raises(TooManyItems, match=f"a map of {pairs} entries, limit 20"):
+            scan(1, pairs)
+    with pytest.raises(TooManyItems, match="a map of 21 entries, limit 20"):  # before they arrive
+        Scanner(1 << 40, 32, 1 << 40, 20).feed(b"\xde\x00\x15")
+
+
 def test_limits_count_for_one_message_at_a_time() -> None:
     scan = scanner(max_bytes=4, max_depth=1, max_items=3)
     for _ in range(10):
