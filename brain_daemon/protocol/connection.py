@@ -460,7 +460,8 @@ class Connection(asyncio.Protocol):
             if not self._reading:
                 self._reading = True
                 self._transport.resume_reading()
-            self._transport.write_eof()
+            if not self._transport.is_closing():  # reading may have found the peer gone
+                self._transport.write_eof()
 
     def drain(self) -> None:
         """Answer what has been read, then close."""
