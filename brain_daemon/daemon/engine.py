@@ -65,7 +65,7 @@ class Engine:
             Configuration, policy or store cannot be used; nothing stays open. While the policy is
             what cannot be used, nobody is let in.
         """
-        settings = self.read_settings()
+        settings = self.settings = self.read_settings()  # its log and limits hold without a store
         try:
             policy = load_policy(settings)
         except BrainError as error:
@@ -82,7 +82,7 @@ class Engine:
             self._resources = resources.pop_all()
         log.info("policy: %s", policy.source or "no file, so the own user only")
         log.info("the audit log begins with %s", memory.audit.head)
-        self.settings, self.memory, self.dispatch = settings, memory, Dispatcher(memory)
+        self.memory, self.dispatch = memory, Dispatcher(memory)
 
     def open_or_degrade(self) -> None:
         """Open the store; if that fails, have every call answered by the reason.

@@ -131,6 +131,25 @@ def test_degraded_daemon_still_checks_what_it_is_asked(activated: Activated, fil
         ask(activated, "health", deeep=True)
 
 
+def test_without_a_store_a_good_configuration_holds_all_the_same(
+    activated: Activated, file: Path
+) -> None:
+    spoil(activated, file, "damaged")
+    file.write_text('log_level = "debug"\nmax_connections = 1\n')
+    activated.spawn()
+    with Client(activated.socket) as first:
+        with pytest.raises(StoreDegraded) as caught:
+            first.recall("x")
+        with pytest.raises(BrainError, match="limit 1"):
+            ask(activated, "ping")
+        file.unlink()
+        activated.reload()
+        assert ask(activated, "ping") == "pong"
+    assert activated.stop() == 0
+    request = caught.value.detail["request"]
+    assert f"error answered code=store_degraded request={request}\n" in activated.log.read_text()
+
+
 def test_good_configuration_is_taken_over(activated: Activated, file: Path) -> None:
     file.write_text("max_text_bytes = 2000\nslow_call_ms = 100\n")
     activated.spawn()
