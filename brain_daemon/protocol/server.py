@@ -131,8 +131,9 @@ class Server:
         grace_s : float
             After this many seconds what is left is cut off.
         """
+        deadline = monotonic() + grace_s
         for sock in self._own_sockets:
-            await self._accept_waiting(sock)
+            await self._accept_waiting(sock, deadline)
         for listener in self._listeners:
             listener.close()
         for _ in range(_TURNS):  # so that what has arrived is read
@@ -142,17 +143,19 @@ class Server:
             with connection.cut_off_on_failure():
                 connection.drain()
         if self._connections:
-            await asyncio.wait([self._drained], timeout=grace_s)
+            await asyncio.wait([self._drained], timeout=max(0.0, deadline - monotonic()))
         while self._connections:
             for connection in list(self._connections):
                 connection.abort()
             await asyncio.sleep(0)
 
-    async def _accept_waiting(self, sock: socket.socket) -> None:
-        """Accept who has connected; the loop does so one a turn."""
+    async def _accept_waiting(self, sock: socket.socket, deadline: float) -> None:
+        """Accept who has connected; the loop does so one a turn, and serves others in between."""
         loop = asyncio.get_running_loop()
         with suppress(OSError):  # nobody waits any more, or no descriptor is left
             for _ in range(BACKLOG):
+                if monotonic() >= deadline:
+                    break
                 accepted, _ = sock.accept()
                 await loop.connect_accepted_socket(self.connect, accepted)
 

@@ -89,3 +89,15 @@ def test_who_cannot_be_served_when_he_reads_again_is_cut_off(
         with suppress(ConnectionResetError):
             answers(sock)
         wait_until(lambda: serving.server.n_connections == 0)
+
+
+def test_a_drain_is_over_in_time_however_many_wait_to_be_accepted(serving: Serving) -> None:
+    with ExitStack() as crowd:
+        busy = crowd.enter_context(serving.connect())
+        busy.sendall(request(0, "work", {"s": 0.3}))
+        wait_until(lambda: len(serving.calls) == 1)
+        for _ in range(60):
+            sock = crowd.enter_context(serving.connect())
+            sock.sendall(request(1, "work", {"s": 0.05}))
+        serving.drain(0.2)
+        assert len(serving.calls) < 30
