@@ -9,7 +9,7 @@ import msgspec
 from brain_daemon.model import Principal
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.operation import Operation
-from brain_daemon.store import capacity, checksums, failures, maintenance
+from brain_daemon.store import capacity, failures, maintenance
 
 LOW_SPACE_BYTES = 16 << 20  # what the write-ahead log may take before it is emptied
 
@@ -32,11 +32,10 @@ class HealthParams(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def faults(memory: Memory, deep: bool = False) -> list[Fault]:
     """List what is wrong; ``deep`` also reads every page and compares the indexes."""
-    if deep:
-        memory.check_log()
+    of_the_file = _of_the_file(memory) if deep else []
     return [
         *_of_writing(memory),
-        *(_of_the_file(memory) if deep else ()),
+        *of_the_file,
         *_of_the_disk(memory),
         *_of_capacity(memory),
         *_of_the_configuration(memory),
@@ -57,8 +56,8 @@ def _of_writing(memory: Memory) -> list[Fault]:
 
 
 def _of_the_file(memory: Memory) -> list[Fault]:
-    found = checksums.check_in_use(memory.database).findings
-    found += maintenance.integrity_findings(memory.reader())
+    memory.check_log()
+    found = memory.check_pages() + maintenance.integrity_findings(memory.reader())
     return [Fault("damaged", finding) for finding in found]
 
 

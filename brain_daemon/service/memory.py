@@ -162,6 +162,13 @@ class Memory:
             )
         return is_sound
 
+    def check_pages(self) -> list[str]:
+        """Tell what is wrong with the file's pages; if anything is, take no more writes."""
+        findings = checksums.check_in_use(self.database).findings
+        if findings:
+            self.note_damage(f"{findings[0]}; `brain restore` a backup")
+        return findings
+
     def reload(self, source: apsw.Connection) -> None:
         """Rebuild the snapshot from the store (after re-embedding or a failed advance)."""
         self.snapshot = index_load.load(

@@ -131,6 +131,26 @@ def test_random_damage_is_found_out_and_never_served(
     assert None not in outcomes
 
 
+def test_what_a_deep_check_found_is_told_from_then_on_and_nothing_is_written_over_it(
+    sound: tuple[Path, dict[int, str]],
+) -> None:
+    path, texts = sound
+    world = World(path.parent)
+    content = bytearray(path.read_bytes())
+    content[-1000] ^= 16
+    with path.open("r+b") as file:
+        file.write(content)
+    assert world.call("health", ADMIN)["status"] == "ok"  # nobody has looked yet
+    assert "damaged" in world.call("health", ADMIN, deep=True)["codes"]
+    health = world.call("health", ADMIN)
+    assert health["codes"] == ["damaged"]
+    assert "brain restore" in health["reasons"][0]
+    with pytest.raises(StoreDegraded, match="takes no writes"):
+        world.remember("more")
+    assert dict(served(world, texts))  # what is sound
+    world.close()
+
+
 def test_damage_that_comes_while_the_daemon_serves(sound: tuple[Path, dict[int, str]]) -> None:
     path, texts = sound
     world = World(path.parent)
