@@ -75,6 +75,7 @@ class Connection(asyncio.Protocol):
         "_n_counted",
         "_n_unsent",
         "_number",
+        "_paused_at",
         "_peer",
         "_principal",
         "_reading",
@@ -107,6 +108,7 @@ class Connection(asyncio.Protocol):
         self._n_counted = 0  # bytes counted for all connections together
         self._is_decoding = False  # in the lane
         self._reading = True
+        self._paused_at = 0.0
         self._can_write = True
         self._turn_is_due = False  # queued, or running
         self._input_is_over = False  # what was fed is still served, unless framing was lost
@@ -431,10 +433,11 @@ class Connection(asyncio.Protocol):
             return
         self._reading = wanted
         if not wanted:
+            self._paused_at = monotonic()
             self._transport.pause_reading()
             return
-        if self._message_deadline is not None:
-            self._message_deadline = monotonic() + self._limits.message_timeout_s
+        if self._message_deadline is not None:  # it had no chance to send the rest meanwhile
+            self._message_deadline += monotonic() - self._paused_at
         self._transport.resume_reading()
 
     def _discard(self) -> None:

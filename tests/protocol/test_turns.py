@@ -1,6 +1,7 @@
 """Who is served when: many long pipelines hold up nobody else for long."""
 
 import asyncio
+import select
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from brain_daemon.protocol import connection
 from brain_daemon.protocol.connection import ALLOWANCE_BYTES
-from brain_daemon.protocol.framing import INCOMPLETE, Framer
+from brain_daemon.protocol.framing import INCOMPLETE, Framer, Limits
 from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
 
 
@@ -70,6 +71,26 @@ def test_a_single_request_does_not_wait_for_a_round_of_half_messages(
         assert answers(single, 1) == [[1, 1, None, "pong"]]
         assert looked.index(True) < 12, looked
         wait_until(lambda: len(looked) == 41)  # and nobody is forgotten
+
+
+def test_waiting_for_a_turn_does_not_renew_the_time_for_a_message(tmp_path: Path) -> None:
+    work = b"".join(request(i, "work", {"s": 0.001}) for i in range(4000))
+    limits = Limits(message_timeout_s=0.3)
+    with Serving(tmp_path / "s.sock", limits) as serving, ExitStack() as crowd:
+        dribbler = crowd.enter_context(serving.connect())
+        dribbler.sendall(request(0, "echo", {"q": "x" * 1000})[:100])
+        for _ in range(3):
+            crowd.enter_context(serving.connect()).sendall(work)
+        wait_until(lambda: serving.server.turns.n_waiting > 0)
+        dribbler.setblocking(False)
+        n_sent = 0
+        while not select.select([dribbler], [], [], 0.01)[0]:
+            n_sent += dribbler.send(b"x")
+            assert n_sent < 800  # the crowd takes twelve seconds, and eight at the least
+        dribbler.setblocking(True)
+        ((_, _, error, _),) = answers(dribbler)
+        assert error["code"] == "deadline_exceeded"
+        assert serving.server.turns.n_waiting > 0  # so each byte had waited
 
 
 def test_one_that_cannot_be_served_is_cut_off_and_others_go_on(
