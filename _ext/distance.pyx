@@ -101,11 +101,10 @@ def pool(const table_type[:, ::1] table, const id_type[::1] ids, const float[::1
         An id is outside the table, or `weights` has another length.
     """
     cdef Py_ssize_t n_tokens = table.shape[0], dim = table.shape[1], n = ids.shape[0]
-    cdef Py_ssize_t i, j, outside = -1
+    cdef Py_ssize_t i, j
     cdef float weight, divisor = <float>n
     cdef double squares = 0
-    if weights is not None and weights.shape[0] != n_tokens:
-        raise ValueError(f"{weights.shape[0]} weights for a table of {n_tokens} rows")
+    check_tokens(ids, weights, n_tokens)
     output = np.zeros(dim, np.float32)
     if n == 0 or dim == 0:
         return output
@@ -113,23 +112,17 @@ def pool(const table_type[:, ::1] table, const id_type[::1] ids, const float[::1
     cdef const float *factors = &weights[0] if weights is not None and n_tokens > 0 else NULL
     # Shorter than what it costs to give the interpreter away and wait for it.
     for i in range(n):
-        if ids[i] < 0 or ids[i] >= n_tokens:
-            outside = i
-            break
         weight = factors[ids[i]] if factors != NULL else <float>1
         if table_type is int8_t:
             brain_add_row_int8(&total[0], &table[ids[i], 0], weight, dim)
         else:
             brain_add_row_float(&total[0], &table[ids[i], 0], weight, dim)
-    if outside < 0:
-        for j in range(dim):
-            total[j] = total[j] / divisor
-            squares += <double>total[j] * total[j]
-        divisor = <float>sqrt(squares) + <float>1e-32
-        for j in range(dim):
-            total[j] = total[j] / divisor
-    if outside >= 0:
-        raise ValueError(f"id {ids[outside]} is outside a table of {n_tokens} rows")
+    for j in range(dim):
+        total[j] = total[j] / divisor
+        squares += <double>total[j] * total[j]
+    divisor = <float>sqrt(squares) + <float>1e-32
+    for j in range(dim):
+        total[j] = total[j] / divisor
     return output
 
 
@@ -151,11 +144,7 @@ def length(const table_type[:, ::1] table, const id_type[::1] ids, const float[:
     cdef Py_ssize_t n_tokens = table.shape[0], dim = table.shape[1], n = ids.shape[0]
     cdef Py_ssize_t i, j
     cdef double total, squares = 0
-    if weights is not None and weights.shape[0] != n_tokens:
-        raise ValueError(f"{weights.shape[0]} weights for a table of {n_tokens} rows")
-    for i in range(n):
-        if ids[i] < 0 or ids[i] >= n_tokens:
-            raise ValueError(f"id {ids[i]} is outside a table of {n_tokens} rows")
+    check_tokens(ids, weights, n_tokens)
     for j in range(dim):
         total = 0
         for i in range(n):
@@ -165,6 +154,17 @@ def length(const table_type[:, ::1] table, const id_type[::1] ids, const float[:
                 total += <double>table[ids[i], j] * weights[ids[i]]
         squares += total * total
     return sqrt(squares)
+
+
+cdef int check_tokens(const id_type[::1] ids, const float[::1] weights,
+                      Py_ssize_t n_tokens) except -1:
+    cdef Py_ssize_t i
+    if weights is not None and weights.shape[0] != n_tokens:
+        raise ValueError(f"{weights.shape[0]} weights for a table of {n_tokens} rows")
+    for i in range(ids.shape[0]):
+        if ids[i] < 0 or ids[i] >= n_tokens:
+            raise ValueError(f"id {ids[i]} is outside a table of {n_tokens} rows")
+    return 0
 
 
 def quantize_int8(const float[::1] x):

@@ -7,7 +7,7 @@ Characters in, folded words out; what a compound is, and which of its words coun
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
 
 
-def split(str compound not None):
+def split_compound(str compound not None):
     """Cut a compound into its words.
 
     A part is a run of letters and digits, or a letter with ``++`` or ``#``; what is not ASCII

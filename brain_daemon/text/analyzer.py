@@ -33,7 +33,7 @@ import numpy as np
 import Stemmer
 
 from brain_daemon._ext import excerpt
-from brain_daemon._ext.words import split
+from brain_daemon._ext.words import split_compound
 from brain_daemon.errors import BadRequest
 from brain_daemon.model import Terms
 from brain_daemon.text.stopwords import STOP_WORDS
@@ -314,7 +314,7 @@ class _Cache(dict[str, Entry]):
         return joined, " ".join(extra), joined if asked == joined else asked
 
     def _compound(self, compound: str, body: list[str], extra: list[str], query: list[str]) -> None:
-        whole, words, wholes = split(_possessive.sub("", compound))
+        whole, words, wholes = split_compound(_possessive.sub("", compound))
         terms = list(map(self._term, words))
         body += terms
         if wholes:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brain_daemon._ext.words import split
+from brain_daemon._ext.words import split_compound
 
 PARTS = re.compile(r"[A-Za-z](?:\+\+|#(?![0-9A-Za-z\x80-\U0010ffff]))|[0-9A-Za-z\x80-\U0010ffff]+")
 HUMPS = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -29,7 +29,7 @@ def expected(compound):
 @example("c#x")
 @example("\ud800HTTPServer_v2.getURL")
 def test_words_are_those_of_the_rules(compound):
-    assert split(compound) == expected(compound)
+    assert split_compound(compound) == expected(compound)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_words_are_those_of_the_rules(compound):
     ],
 )
 def test_words_and_wholes(compound, whole, words, wholes):
-    assert split(compound) == (whole, words, wholes)
+    assert split_compound(compound) == (whole, words, wholes)
