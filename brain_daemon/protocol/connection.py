@@ -345,10 +345,8 @@ class Connection(asyncio.Protocol):
 
     def _await(self, call: Awaited, future: asyncio.Future[Any]) -> None:
         def answer(future: asyncio.Future[Any]) -> None:
-            try:
+            with self.cut_off_on_failure():
                 self._answer(call, future)
-            except Exception:
-                self._cut_off()
 
         call.future = future
         future.add_done_callback(answer)
@@ -488,11 +486,8 @@ class Connection(asyncio.Protocol):
         try:
             yield
         except Exception:
-            self._cut_off()
-
-    def _cut_off(self) -> None:
-        log.exception("a connection could not be served")
-        self.abort()
+            log.exception("a connection could not be served")
+            self.abort()
 
     def sweep(self, now: float) -> bool:
         """Enforce the deadlines; the server calls this a few times per shortest deadline.

@@ -41,7 +41,7 @@ from brain_daemon.service.deeds import Deed
 from brain_daemon.service.memory import Memory
 from brain_daemon.service.metrics import figures
 from brain_daemon.service.operation import NoParams, Operation
-from brain_daemon.service.writer import ExclusiveJob, Job, PutJob, WriteJob
+from brain_daemon.service.writer import Job
 from brain_daemon.store import failures
 from brain_daemon.store.schema import SCHEMA_VERSION
 from brain_daemon.text.analyzer import ANALYZER_VERSION
@@ -88,9 +88,6 @@ OPERATIONS: dict[str, Operation] = {
         *audit.OPERATIONS,
     )
 }
-
-
-_JOBS = (WriteJob, PutJob, ExclusiveJob)
 
 
 class _Job(NamedTuple):
@@ -193,7 +190,7 @@ class Dispatcher:
             self._tell_denied(operation.method, principal, error)
             raise
         deed = Deed(memory.audit, operation.method, principal) if operation.audited else None
-        if isinstance(result, _JOBS):
+        if isinstance(result, Job):
             return _Job(deed.watched(result) if deed else result, deed)
         if deed:
             deed.tell_done(result)

@@ -164,10 +164,10 @@ class Memory:
 
     def check_pages(self) -> list[str]:
         """Tell what is wrong with the file's pages; if anything is, take no more writes."""
-        findings = checksums.check_in_use(self.database).findings
-        if findings:
-            self.note_damage(f"{findings[0]}; `brain restore` a backup")
-        return findings
+        damage = checksums.check_in_use(self.database)
+        if damage.findings:
+            self.note_damage(_told(damage))
+        return damage.findings
 
     def reload(self, source: apsw.Connection) -> None:
         """Rebuild the snapshot from the store (after re-embedding or a failed advance)."""

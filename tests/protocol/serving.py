@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
+import pytest
 import uvloop
 
 from brain_daemon.errors import NotFound
 from brain_daemon.model import PeerCredentials
+from brain_daemon.protocol import connection
 from brain_daemon.protocol.awaited import Deferred
 from brain_daemon.protocol.framing import Limits
 from brain_daemon.protocol.server import Server
@@ -182,6 +184,18 @@ ERRORS: dict[str, Exception] = {
     "memory": MemoryError(),
     "recursion": RecursionError(),
 }
+
+
+def fail_to_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what serves a request of the method ``fail`` run out of memory before it is one."""
+    parse = connection.parse_call
+
+    def fail(message: Any) -> Any:
+        if message[2] == "fail":
+            raise MemoryError
+        return parse(message)
+
+    monkeypatch.setattr(connection, "parse_call", fail)
 
 
 def request(msgid: Any, method: Any, params: Any = None) -> bytes:

@@ -3,13 +3,11 @@
 import socket
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from brain_daemon.protocol import connection
 from brain_daemon.protocol.framing import Limits
-from tests.protocol.serving import Serving, answers, request, wait_until
+from tests.protocol.serving import Serving, answers, fail_to_parse, request, wait_until
 
 
 def test_who_half_closes_and_does_not_read_is_cut_off_too(tmp_path: Path) -> None:
@@ -40,17 +38,6 @@ def test_a_close_while_it_waits_to_be_closed_leaves_nothing(serving: Serving) ->
             assert len(answers(sock, 3)) == 3
     wait_until(lambda: serving.server.n_connections == 0)
     assert not serving.server._watched
-
-
-def fail_to_parse(monkeypatch: pytest.MonkeyPatch) -> None:
-    parse = connection.parse_call
-
-    def fail(message: Any) -> Any:
-        if message[2] == "fail":
-            raise MemoryError
-        return parse(message)
-
-    monkeypatch.setattr(connection, "parse_call", fail)
 
 
 ONE = Limits(max_in_flight=1, message_timeout_s=0.1, call_timeout_s=0.1)

@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
-from brain_daemon.protocol import connection
 from brain_daemon.protocol.connection import ALLOWANCE_BYTES
 from brain_daemon.protocol.framing import INCOMPLETE, Framer, Limits
-from tests.protocol.serving import TIMEOUT_S, Serving, answers, request, wait_until
+from tests.protocol.serving import (
+    TIMEOUT_S,
+    Serving,
+    answers,
+    fail_to_parse,
+    request,
+    wait_until,
+)
 
 
 @pytest.mark.parametrize(("n_pipelines", "n_requests"), [(1, 1000), (2, 800), (40, 100)])
@@ -98,14 +104,7 @@ def test_one_that_cannot_be_served_is_cut_off_and_others_go_on(
 ) -> None:
     work = b"".join(request(i, "work", {"s": 0.0005}) for i in range(100))
     with Serving(tmp_path / "s.sock") as serving, ExitStack() as crowd:
-        parse = connection.parse_call
-
-        def fail(message: Any) -> Any:
-            if message[2] == "fail":
-                raise MemoryError
-            return parse(message)
-
-        monkeypatch.setattr(connection, "parse_call", fail)
+        fail_to_parse(monkeypatch)
         bad = crowd.enter_context(serving.connect())
         good = [crowd.enter_context(serving.connect()) for _ in range(3)]
         for sock in good:
